@@ -1,0 +1,46 @@
+// Reading and writing tensors and matrices: .npy, .npz, safetensors, DLMC .smtx, Matrix Market.
+//
+// Readers check every declared size against the bytes that exist and against caps before they allocate. A writer writes
+// a temporary file beside the target and renames it when complete, so a crash never leaves half a file.
+#pragma once
+
+#include <espalier/export.hpp>
+#include <espalier/sparse.hpp>
+#include <espalier/status.hpp>
+#include <espalier/tensor.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace espalier {
+
+// Errors of all readers: kNotFound or kIo with the path, kInvalidData saying at which byte what was expected and found,
+// kLimit for a declared size above the cap (64 GiB unpacked).
+
+ESPALIER_API Result<Tensor> read_npy(const std::string& path);
+ESPALIER_API Status write_npy(const std::string& path, const Tensor& tensor);
+
+// Stored and deflated members. Names without ".npy".
+ESPALIER_API Result<std::vector<NamedTensor>> read_npz(const std::string& path);
+ESPALIER_API Status write_npz(const std::string& path, const std::vector<NamedTensor>& tensors);
+
+struct Safetensors {
+  std::vector<NamedTensor> tensors;  // share one mapping of the file; nothing is copied
+  std::map<std::string, std::string> metadata;
+};
+ESPALIER_API Result<Safetensors> read_safetensors(const std::string& path);
+// The header is space-padded so that the data starts at a multiple of 64 bytes; each tensor starts at a multiple of 8.
+ESPALIER_API Status write_safetensors(const std::string& path, const Safetensors& contents);
+
+// DLMC: "rows, cols, nnz", row offsets, column indices; a pattern without values (all 1.0f).
+ESPALIER_API Result<Csr> read_smtx(const std::string& path);
+ESPALIER_API Status write_smtx(const std::string& path, const Csr& matrix);
+
+// Matrix Market coordinate files: real, integer, pattern; general and symmetric.
+ESPALIER_API Result<Csr> read_matrix_market(const std::string& path);
+ESPALIER_API Status write_matrix_market(const std::string& path, const Csr& matrix);
+
+// Writes bytes through a temporary file and a rename.
+ESPALIER_API Status write_file(const std::string& path, const void* data, std::size_t bytes);
+
+}  // namespace espalier

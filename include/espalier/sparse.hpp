@@ -1,0 +1,208 @@
+// Sparse matrices: patterns, masks and the canonical formats, with encode, decode, validate, transpose and convert.
+//
+// A weight matrix W is m x k (out x in), row-major, and is a *pattern* plus *values*. The formats here are
+// architecture-neutral: files hold them, kernels pack from them. Index arrays are 32-bit where element counts fit, else
+// 64-bit. A stored -0.0 counts as a zero when a pattern is read from dense values. All types are values: copies share
+// bytes, nothing here is thread-safe for writing. See docs/formats.md for the layouts at bit level.
+#pragma once
+
+#include <cstdint>
+#include <espalier/export.hpp>
+#include <espalier/status.hpp>
+#include <espalier/tensor.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace espalier {
+
+// ---- Patterns ----------------------------------------------------------------------------------------------------
+
+struct Dense {
+  bool operator==(const Dense&) const = default;
+};
+// r x c blocks (r output channels by c input channels; all taps of a convolution together). The last block row and
+// column may be ragged.
+struct Block {
+  std::int64_t rows = 8, cols = 8;
+  bool operator==(const Block&) const = default;
+};
+// At most n kept of every m consecutive entries along a row (the input channels); `vector` rows share one pattern.
+struct Nm {
+  std::int64_t n = 2, m = 4, vector = 1;
+  bool operator==(const Nm&) const = default;
+};
+// VENOM: in each V x M block 4 columns are kept, and within those 4 columns each row keeps n of 4 (n = 2).
+struct Vnm {
+  std::int64_t v = 64, n = 2, m = 8;
+  bool operator==(const Vnm&) const = default;
+};
+struct Unstructured {
+  bool operator==(const Unstructured&) const = default;
+};
+
+using Pattern = std::variant<Dense, Block, Nm, Vnm, Unstructured>;
+
+// "dense", "block:8x8", "nm:2:4", "nm:2:4:v32", "vnm:64:2:8", "unstructured".
+ESPALIER_API std::string to_string(const Pattern& pattern);
+// The inverse. Errors (kInvalidArgument): unknown kind, a size < 1, n > m; the message shows the grammar.
+ESPALIER_API Result<Pattern> parse_pattern(std::string_view text);
+
+// ---- Masks -------------------------------------------------------------------------------------------------------
+
+// Which entries of a rows x cols matrix are kept: one byte per entry, 1 kept, 0 pruned, row-major.
+struct Mask {
+  std::int64_t rows = 0, cols = 0;
+  std::vector<std::uint8_t> keep;
+
+  bool at(std::int64_t row, std::int64_t col) const { return keep[static_cast<std::size_t>(row * cols + col)] != 0; }
+  std::int64_t kept() const;
+  double density() const;  // kept / all; 1 for an empty matrix
+  bool operator==(const Mask&) const = default;
+
+  ESPALIER_API static Mask full(std::int64_t rows, std::int64_t cols);
+};
+
+// The mask of the entries that are not zero (-0.0 is a zero, NaN is kept). `weights` is rank 2 of any type.
+ESPALIER_API Result<Mask> mask_of_nonzeros(const Tensor& weights);
+// kInvalidData naming the first block, group or row that breaks the pattern, else success.
+ESPALIER_API Status check_mask(const Mask& mask, const Pattern& pattern);
+// Zeroes the pruned entries. Errors: kInvalidArgument when shapes differ.
+ESPALIER_API Result<Tensor> apply_mask(const Tensor& weights, const Mask& mask);
+
+// ---- Index arrays ------------------------------------------------------------------------------------------------
+
+// Offsets or coordinates, 32- or 64-bit, owned or borrowed (SciPy's and PyTorch's arrays are viewed, not copied).
+class ESPALIER_API IndexArray {
+ public:
+  IndexArray() = default;
+  // Chooses 32 bits when `values` fit.
+  static IndexArray of(std::span<const std::int64_t> values);
+  // Borrowed or shared: rank 1, kI32 or kI64. Error: kInvalidArgument otherwise.
+  static Result<IndexArray> from(Tensor tensor);
+
+  std::int64_t size() const { return tensor_.defined() ? tensor_.count() : 0; }
+  bool is_64bit() const { return tensor_.dtype() == DType::kI64; }
+  std::int64_t operator[](std::int64_t position) const {
+    return is_64bit() ? static_cast<const std::int64_t*>(tensor_.raw())[position]
+                      : static_cast<const std::int32_t*>(tensor_.raw())[position];
+  }
+  const Tensor& tensor() const { return tensor_; }
+
+ private:
+  Tensor tensor_ = Tensor(DType::kI32, {0});
+};
+
+// ---- Formats -----------------------------------------------------------------------------------------------------
+
+// Compressed rows of r x c blocks: SciPy's and PyTorch's BSR, byte for byte.
+// row_starts: block_rows() + 1 offsets; block_cols: one block column per kept block, in any order inside a row, no
+// duplicates; values: [kept blocks, r, c]. Entries of ragged blocks outside the matrix are ignored when read and zero
+// when written.
+struct BlockSparse {
+  std::int64_t rows = 0, cols = 0;
+  Block block;
+  IndexArray row_starts, block_cols;
+  Tensor values;
+
+  std::int64_t block_rows() const { return block.rows < 1 ? 0 : (rows + block.rows - 1) / block.rows; }
+  std::int64_t block_columns() const { return block.cols < 1 ? 0 : (cols + block.cols - 1) / block.cols; }
+  std::int64_t kept_blocks() const { return block_cols.size(); }
+  double density() const;  // kept entries (inside the matrix) / all
+};
+
+// N of M along rows, `pattern.vector` rows sharing positions. Each row of ceil(cols / M) groups holds exactly N values
+// per group (explicit zeros fill up), ascending positions. values: [rows, groups * N]; positions: kU8 [ceil(rows /
+// vector), groups * N], each < M. (Files and packed layouts pack positions to 2 bits for M = 4: docs/formats.md.)
+struct NmSparse {
+  std::int64_t rows = 0, cols = 0;
+  Nm pattern;
+  Tensor values, positions;
+
+  std::int64_t groups() const { return pattern.m < 1 ? 0 : (cols + pattern.m - 1) / pattern.m; }
+};
+
+// Compressed sparse rows. values: [kept].
+struct Csr {
+  std::int64_t rows = 0, cols = 0;
+  IndexArray row_starts, cols_of;
+  Tensor values;
+};
+
+// ---- Views without copying ---------------------------------------------------------------------------------------
+
+struct BsrShape {
+  std::int64_t rows = 0, cols = 0;
+  Block block;
+};
+// The caller's arrays, exactly SciPy's BSR `(indptr, indices, data)`; validated. Errors as validate().
+template <typename Index, typename Value>
+Result<BlockSparse> view_bsr(std::span<const Index> indptr, std::span<const Index> indices, std::span<const Value> data,
+                             BsrShape shape);
+
+// ---- Operations --------------------------------------------------------------------------------------------------
+// Errors of all: kInvalidArgument for sizes or types that do not fit (block 0, rank, dtype), kInvalidData for contents
+// (offsets that fall, a coordinate out of range or twice in a row, more than N kept), naming the first offender.
+
+ESPALIER_API Status validate(const BlockSparse& matrix);
+ESPALIER_API Status validate(const NmSparse& matrix);
+ESPALIER_API Status validate(const Csr& matrix);
+
+// Keeps the blocks in which the mask keeps any entry; values that the mask prunes inside a kept block become zero.
+ESPALIER_API Result<BlockSparse> encode_block(const Tensor& dense, const Mask& mask, Block block);
+// Refuses a mask with more than N kept in a group, naming it: (row 17, columns 64..67).
+ESPALIER_API Result<NmSparse> encode_nm(const Tensor& dense, const Mask& mask, Nm pattern);
+ESPALIER_API Result<Csr> encode_csr(const Tensor& dense, const Mask& mask);
+// From the dense values alone: the mask is mask_of_nonzeros.
+ESPALIER_API Result<BlockSparse> encode_block(const Tensor& dense, Block block);
+ESPALIER_API Result<NmSparse> encode_nm(const Tensor& dense, Nm pattern);
+ESPALIER_API Result<Csr> encode_csr(const Tensor& dense);
+
+ESPALIER_API Tensor decode(const BlockSparse& matrix);
+ESPALIER_API Tensor decode(const NmSparse& matrix);
+ESPALIER_API Tensor decode(const Csr& matrix);
+
+ESPALIER_API BlockSparse transpose(const BlockSparse& matrix);
+ESPALIER_API Csr transpose(const Csr& matrix);
+
+ESPALIER_API Result<BlockSparse> to_block(const Csr& matrix, Block block);
+ESPALIER_API Result<BlockSparse> to_block(const BlockSparse& matrix, Block block);  // merge or split blocks
+ESPALIER_API Csr to_csr(const BlockSparse& matrix);
+ESPALIER_API Csr to_csr(const NmSparse& matrix);
+
+// The narrowest of the common patterns that the non-zeros of a matrix fit: the largest block of 32x32, 32x1, 16x16,
+// 16x4, 16x1, 8x8, 8x1, 4x4, 4x1 that wastes nothing beyond the non-zeros, or nm:2:4, nm:1:4 with density, or
+// unstructured, or dense.
+struct Recognized {
+  Pattern pattern;
+  double density = 1.0;  // of the pattern (kept blocks or groups), not of the non-zeros
+};
+ESPALIER_API Result<Recognized> recognize_pattern(const Tensor& dense);
+
+template <typename Index, typename Value>
+Result<BlockSparse> view_bsr(std::span<const Index> indptr, std::span<const Index> indices, std::span<const Value> data,
+                             BsrShape shape) {
+  const auto flat = [](auto span) {
+    return Tensor::view(dtype_of<std::remove_const_t<typename decltype(span)::element_type>>,
+                        {static_cast<std::int64_t>(span.size())}, static_cast<const void*>(span.data()));
+  };
+  if (shape.block.rows < 1 || shape.block.cols < 1)
+    return make_error(ErrorCode::kInvalidArgument, "view_bsr: block sizes must be at least 1");
+  auto starts = IndexArray::from(flat(indptr));
+  auto columns = IndexArray::from(flat(indices));
+  if (!starts) return tl::unexpected<Error>(starts.error());
+  if (!columns) return tl::unexpected<Error>(columns.error());
+  const std::int64_t kept = columns->size();
+  if (static_cast<std::int64_t>(data.size()) != kept * shape.block.rows * shape.block.cols)
+    return make_error(ErrorCode::kInvalidArgument, "view_bsr: data holds " + std::to_string(data.size()) +
+                                                       " values, expected indices x block = " +
+                                                       std::to_string(kept * shape.block.rows * shape.block.cols));
+  BlockSparse matrix{shape.rows, shape.cols, shape.block,
+                     *starts,    *columns,   flat(data).reshaped({kept, shape.block.rows, shape.block.cols})};
+  if (auto ok = validate(matrix); !ok) return tl::unexpected<Error>(ok.error());
+  return matrix;
+}
+
+}  // namespace espalier

@@ -1,0 +1,7 @@
+#include <espalier/version.hpp>
+
+namespace espalier {
+
+const char* version() noexcept { return ESPALIER_VERSION_STRING; }
+
+}  // namespace espalier
