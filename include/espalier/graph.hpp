@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <espalier/activation.hpp>
 #include <espalier/export.hpp>
 #include <espalier/status.hpp>
 #include <espalier/tensor.hpp>
@@ -59,20 +60,6 @@ using Attributes = std::map<std::string, AttributeValue, std::less<>>;
 
 // What a pass may attach to a product (Conv, Gemm, MatMul): y = activation(product + bias + residual).
 // Bias stays an ordinary input of the node.
-enum class Activation : std::uint8_t {
-  kNone,
-  kRelu,
-  kClip,
-  kHardSwish,
-  kSigmoid,
-  kTanh,
-  kGelu,
-  kGeluTanh,
-  kLeakyRelu,
-  kSilu
-};
-ESPALIER_API std::string_view to_string(Activation activation) noexcept;
-
 struct Fusion {
   Activation activation = Activation::kNone;
   float low = 0, high = 0;      // kClip: bounds; kLeakyRelu: low is the slope
