@@ -74,6 +74,18 @@ function(espalier_add_unit_tests)
     add_executable(espalier_${component}_test ${tests})
     target_link_libraries(espalier_${component}_test PRIVATE espalier_internal GTest::gtest GTest::gmock GTest::gtest_main)
     target_compile_definitions(espalier_${component}_test PRIVATE ESPALIER_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    gtest_discover_tests(espalier_${component}_test TEST_PREFIX "${component}." DISCOVERY_MODE PRE_TEST)
+    # Labels choose what `scripts/test --all` repeats: under every instruction set, and under ThreadSanitizer.
+    set(labels unit)
+    if(component MATCHES "^(kernels|machine|matmul|ops|plan|runtime)$")
+      list(APPEND labels isa)
+    endif()
+    if(component MATCHES "^(base|kernels|matmul|plan|runtime)$")
+      list(APPEND labels threads)
+    endif()
+    gtest_discover_tests(
+      espalier_${component}_test
+      TEST_PREFIX "${component}."
+      DISCOVERY_MODE PRE_TEST
+      PROPERTIES LABELS "${labels}")
   endforeach()
 endfunction()
