@@ -1,7 +1,8 @@
 # espalier_component(NAME [LIBRARIES lib...] [DEFINITIONS def...])
 #
 # Declares the folder NAME of src/ as an object library `espalier_NAME` from every .cpp below it, and, with tests enabled,
-# its unit tests (every *_test.cpp beside the source) as one program `espalier_NAME_test`.
+# its unit tests (every *_test.cpp beside the source, and what folders named testing/ hold) as one program
+# `espalier_NAME_test`.
 #
 # A file's suffix names the instruction set it is compiled for (spmm_f32_avx512.cpp); all other files are baseline x86-64,
 # so that the library starts everywhere and chooses at run time.
@@ -43,7 +44,8 @@ function(espalier_component name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
-  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$|/testing/")
+  list(FILTER sources EXCLUDE REGEX "/testing/")
   if(NOT sources)
     return()
   endif()
@@ -71,6 +73,7 @@ function(espalier_add_unit_tests)
   get_property(tested GLOBAL PROPERTY ESPALIER_TESTED_COMPONENTS)
   foreach(component IN LISTS tested)
     get_property(tests GLOBAL PROPERTY ESPALIER_TESTS_${component})
+    espalier_set_isa_flags(${tests})
     add_executable(espalier_${component}_test ${tests})
     target_link_libraries(espalier_${component}_test PRIVATE espalier_internal GTest::gtest GTest::gmock GTest::gtest_main)
     target_compile_definitions(espalier_${component}_test PRIVATE ESPALIER_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
