@@ -1,0 +1,54 @@
+// The table row that describes a product micro-kernel; selection, tests and benchmarks iterate the rows.
+//
+// Names: <op>_<type>_<pattern>_<tile>_<isa>, e.g. spmm_f32_blk8x4_8x3v_avx512: strips of 8 rows, blocks a multiple of 4
+// columns wide, a tile of 8 rows x 3 vectors. The name is also the function's symbol.
+#pragma once
+
+#include <espalier/cpu.hpp>
+#include <espalier/machine.hpp>
+#include <espalier/types.hpp>
+#include <span>
+#include <string_view>
+
+#include "kernels/spmm_args.hpp"
+
+namespace espalier::kernels {
+
+enum class Op : std::uint8_t {
+  kSpmm,  // any n by tiles
+  kSpmv,  // n = 1: X is a plain vector of k values (padded with zeros to the block), panels = 1
+};
+
+enum class PatternKind : std::uint8_t { kBlock, kNm };
+
+// How W lies in memory for a kernel. R is tile_rows; a block row of r rows holds ceil(r / R) strips.
+enum class PackedLayout : std::uint8_t {
+  kStrips,     // [block row][strip][kept block][column of the block][R]
+  kCanonical,  // [arrival][r][c], BlockSparse's own values, found through `order`
+  kNmRows,     // N:M with one position set per row: values [row][group][N], one keep bit per column [row][group] * M
+};
+
+// One variant. Requirements: the pattern's kind; r a multiple of tile_rows and c of block_cols_step (or, with kNm, its
+// N and M); min_n <= n <= max_n (0: no limit).
+struct KernelInfo {
+  std::string_view name;
+  Op op = Op::kSpmm;
+  Isa isa = Isa::kScalar;
+  DType weights = DType::kF32, x = DType::kF32, y = DType::kF32;
+  PatternKind pattern = PatternKind::kBlock;
+  std::int32_t block_cols_step = 1;
+  std::int32_t nm_n = 0, nm_m = 0;
+  std::int32_t tile_rows = 1, tile_cols = 1;
+  std::int64_t min_n = 1, max_n = 0;
+  PackedLayout layout = PackedLayout::kStrips;
+  SpmmFn run = nullptr;
+  PackXFn pack_x = nullptr;
+  KernelCost cost = {};
+};
+
+// Every row of every family that was compiled in, whatever this machine can run.
+std::span<const KernelInfo> spmm_kernels();
+// nullptr when there is none of that name.
+const KernelInfo* find_kernel(std::string_view name);
+
+}  // namespace espalier::kernels

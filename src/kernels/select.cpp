@@ -1,0 +1,52 @@
+#include "kernels/select.hpp"
+
+#include <fmt/format.h>
+
+namespace espalier::kernels {
+
+std::string reason_against(const KernelInfo& kernel, const KernelRequest& request) {
+  if (kernel.isa > request.isa)
+    return fmt::format("needs {}, allowed is {}", to_string(kernel.isa), to_string(request.isa));
+  if (kernel.weights != request.weights || kernel.x != request.x || kernel.y != request.y)
+    return fmt::format("computes {} x {} -> {}, wanted {} x {} -> {}", to_string(kernel.weights), to_string(kernel.x),
+                       to_string(kernel.y), to_string(request.weights), to_string(request.x), to_string(request.y));
+  if (kernel.pattern != request.pattern)
+    return kernel.pattern == PatternKind::kBlock ? "is for blocks" : "is for N:M patterns";
+  if (kernel.pattern == PatternKind::kBlock) {
+    if (request.block_rows % kernel.tile_rows != 0)
+      return fmt::format("blocks of {} rows are not a multiple of {}", request.block_rows, kernel.tile_rows);
+    if (request.block_cols % kernel.block_cols_step != 0)
+      return fmt::format("blocks of {} columns are not a multiple of {}", request.block_cols, kernel.block_cols_step);
+  } else if (kernel.nm_n != request.nm_n || kernel.nm_m != request.nm_m) {
+    return fmt::format("is for {}:{}, wanted {}:{}", kernel.nm_n, kernel.nm_m, request.nm_n, request.nm_m);
+  }
+  if (request.n < kernel.min_n) return fmt::format("needs n >= {}, n is {}", kernel.min_n, request.n);
+  if (kernel.max_n != 0 && request.n > kernel.max_n)
+    return fmt::format("needs n <= {}, n is {}", kernel.max_n, request.n);
+  if (request.canonical_values && kernel.layout != PackedLayout::kCanonical) return "needs packed weights";
+  if (!request.canonical_values && kernel.layout == PackedLayout::kCanonical) return "is for patterns that change";
+  return {};
+}
+
+Selection select_kernel(std::span<const KernelInfo> table, const KernelRequest& request,
+                        const std::function<double(const KernelInfo&)>& predicted_ms) {
+  Selection selection;
+  for (const KernelInfo& kernel : table) {
+    if (std::string reason = reason_against(kernel, request); !reason.empty()) {
+      selection.rejected.push_back({&kernel, std::move(reason), 0});
+      continue;
+    }
+    const double ms = predicted_ms(kernel);
+    if (selection.chosen == nullptr || ms < selection.predicted_ms) {
+      if (selection.chosen != nullptr)
+        selection.rejected.push_back({selection.chosen, "predicted slower", selection.predicted_ms});
+      selection.chosen = &kernel;
+      selection.predicted_ms = ms;
+    } else {
+      selection.rejected.push_back({&kernel, "predicted slower", ms});
+    }
+  }
+  return selection;
+}
+
+}  // namespace espalier::kernels

@@ -1,0 +1,85 @@
+// What a product micro-kernel is called with: the contract between `matmul` and the kernels.
+//
+// Y = act(alpha W X + bias + beta R) for a sparse W [m x k] and dense X [k x n]. A kernel computes a sub-range: tile
+// rows
+// ("strips" of `tile_rows` rows of Y) first_strip .. last_strip - 1 by the columns of one or more packed panels of X.
+// It does not allocate, start threads, throw, print or use globals, and may be called for disjoint ranges at once.
+//
+// X is packed into panels first (PackXArgs). A panel is `tile_cols` columns wide and one *packed row* deep per dword:
+// one k for f32, two consecutive k for bf16, four for int8, interleaved inside the dword; its rows are contiguous,
+// 64-byte aligned, and its missing columns and rows (ragged n and k) hold zeros. W is packed as PackedLayout says
+// (kernel_info.hpp).
+//
+// This header is included by files that are compiled for one instruction set: plain data only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <espalier/activation.hpp>
+
+namespace espalier::kernels {
+
+// What becomes of an accumulator before it is stored, in this order. Rows are absolute rows of Y.
+struct Epilogue {
+  float alpha = 1;                   // of the product
+  const float* row_scale = nullptr;  // per row, times alpha (dequantisation); nullptr: 1
+  const float* bias = nullptr;       // per row; nullptr: 0
+  const float* residual = nullptr;   // R, may be Y itself; nullptr: none
+  std::int64_t residual_stride = 0;  // bytes between rows of R
+  float beta = 1;                    // of R
+  Activation activation = Activation::kNone;
+  float low = 0, high = 0;
+};
+
+// Strides are in bytes. Memory that a kernel may read but never write: the padding of packed W and X. It writes only
+// the rows < rows and columns < columns of Y.
+struct SpmmArgs {
+  // W, packed for this kernel. Unit u of block row b is starts[b] <= u < starts[b + 1]; columns[u] is the packed row of
+  // the panel at which its columns begin.
+  const void* values = nullptr;     // 64-byte aligned
+  const void* positions = nullptr;  // N:M and gathered layouts
+  const std::uint32_t* starts = nullptr;
+  const std::uint32_t* columns = nullptr;
+  const std::uint32_t* order = nullptr;  // values of unit u are at order[u] (arrival order); nullptr: at u
+  std::int32_t block_rows = 0;           // of the canonical block
+  std::int32_t block_cols = 0;
+  // X, packed; panel q begins at x + q * x_panel_stride and gives columns q * tile_cols ... of Y.
+  const void* x = nullptr;
+  std::int64_t x_panel_stride = 0;
+  std::int32_t panels = 1;
+  // Y at its row 0 and at the first panel's column 0.
+  void* y = nullptr;
+  std::int64_t y_row_stride = 0;
+  std::int64_t rows = 0;          // rows of Y in all: the last strip may be ragged
+  std::int64_t columns_left = 0;  // columns of Y from the first panel on: the last panel may be ragged
+  std::int64_t first_strip = 0, last_strip = 0;
+  // A product over a part of k leaves its sums in `partial`: one 64-byte aligned tile of tile_rows x tile_cols
+  // accumulators per strip and panel, at partial + (strip * panels + panel) tiles. load: begin from them, not from 0;
+  // store: end in them, not in Y (no epilogue).
+  void* partial = nullptr;
+  bool load_partial = false, store_partial = false;
+  Epilogue epilogue = {};
+};
+using SpmmFn = void (*)(const SpmmArgs& args);
+
+// How X (or Y) lies in the caller's memory.
+enum class Order : std::uint8_t {
+  kFeatureMajor,  // k x n: columns contiguous
+  kTokens,        // n x k: features contiguous ("tokens")
+};
+
+// Packs k rows [first_row, first_row + rows) by columns [first_column, first_column + columns) of X into
+// ceil(columns / tile_cols) panels of `packed_rows` packed rows; what is beyond rows and columns becomes 0.
+struct PackXArgs {
+  const void* x = nullptr;
+  std::int64_t stride = 0;  // bytes between k rows, or between tokens
+  Order order = Order::kFeatureMajor;
+  std::int64_t first_row = 0, rows = 0, packed_rows = 0;
+  std::int64_t first_column = 0, columns = 0;
+  std::int32_t tile_cols = 0;
+  void* panels = nullptr;  // 64-byte aligned
+  std::int64_t panel_stride = 0;
+};
+using PackXFn = void (*)(const PackXArgs& args);
+
+}  // namespace espalier::kernels
