@@ -1,0 +1,12 @@
+// The subcommands in the order in which --help lists them.
+#pragma once
+
+#include "context.hpp"
+
+namespace espalier::cli {
+
+void add_machine(CLI::App& app, Context& context);
+
+inline void add_commands(CLI::App& app, Context& context) { add_machine(app, context); }
+
+}  // namespace espalier::cli
