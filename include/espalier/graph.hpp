@@ -75,6 +75,9 @@ struct Node {
   std::string name;    // may be empty
   std::vector<ValueId> inputs, outputs;
   Attributes attributes;
+  // Names of attributes that a Graph cannot hold (the subgraphs of If and Loop, types): the node is kept so that it is
+  // reported, but it can neither run nor be exported.
+  std::vector<std::string> opaque;
   Fusion fusion;
 
   // Attribute access with a default; a wrong attribute type returns the default (the verifier reports it).
@@ -92,8 +95,10 @@ ESPALIER_API std::string describe(const Node& node);
 class ESPALIER_API Graph {
  public:
   std::string name;
-  // Domain -> opset version, producer and metadata as imported; written back on export.
-  std::map<std::string, std::int64_t> opsets;
+  // Domain -> opset version; a new graph speaks ONNX's opset 17.
+  std::map<std::string, std::int64_t> opsets = {{"", 17}};
+  // metadata_props as imported, and under "onnx." the model's own fields (ir_version, producer_name, ...); written back
+  // on export.
   std::map<std::string, std::string> metadata;
   std::vector<ValueId> inputs;  // fed by the caller, constants excluded
   std::vector<ValueId> outputs;
@@ -128,9 +133,11 @@ class ESPALIER_API Graph {
 // Structure: ids in range, one producer per value, order, names unique, graph outputs produced. Error: kInvalidData.
 ESPALIER_API Status verify(const Graph& graph);
 
-// The text form, one line per input, constant, node and output; parse_graph reads it back (constants of up to 64
-// elements in full, larger ones as seeded placeholders, see docs/formats.md). Used by tests: small graph in, expected
-// text out.
+// The text form (docs/graph_text.md), one line per input, constant, node and output:
+//   %y: f32[1x8] = Relu(%x)
+// parse_graph reads it back; the printed form of what it read is the same text. Constants of more than 64 elements are
+// printed as "..." and read back as random values drawn from their name. Errors of parse_graph: kInvalidData with the
+// line, what was expected and what was found; whatever verify() finds.
 ESPALIER_API std::string to_text(const Graph& graph);
 ESPALIER_API Result<Graph> parse_graph(std::string_view text);
 
