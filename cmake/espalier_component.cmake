@@ -14,6 +14,13 @@ set(ESPALIER_ISA_FLAGS_vnni ${ESPALIER_ISA_FLAGS_avx512} -mavx512vnni)
 set(ESPALIER_ISA_FLAGS_amx ${ESPALIER_ISA_FLAGS_vnni} -mavx512vbmi -mavx512vbmi2 -mavx512bf16 -mamx-tile -mamx-bf16
                            -mamx-int8)
 
+# GCC 12 calls the undefined operands inside its own AVX-512 intrinsics uninitialised (GCC bug 105593).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  foreach(isa avx512 vnni amx)
+    list(APPEND ESPALIER_ISA_FLAGS_${isa} -Wno-maybe-uninitialized)
+  endforeach()
+endif()
+
 add_library(espalier_build_flags INTERFACE)
 target_compile_features(espalier_build_flags INTERFACE cxx_std_20)
 target_include_directories(espalier_build_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
