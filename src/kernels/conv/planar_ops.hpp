@@ -1,0 +1,67 @@
+// What happens to planar tensors besides convolutions: conversions, pools, additions, phases.
+//
+// Every function computes planes [begin, end) of the *output* (plane p of plane set p / planes), whole and with zero
+// pads, so that any split of 0 .. sets * planes over threads does; functions that write a non-planar tensor compute
+// channels [begin, end) of batch * channels. No allocation, no threads. The table of the best allowed instruction set
+// is taken once: const PlanarOps& ops = planar_ops(active_isa());
+#pragma once
+
+#include <cstdint>
+#include <espalier/activation.hpp>
+#include <espalier/cpu.hpp>
+
+#include "kernels/conv/planar.hpp"
+
+namespace espalier::conv {
+
+struct PlaneRange {
+  std::int64_t begin = 0, end = 0;
+};
+// Share `task` of `tasks` of the planes of a layout.
+PlaneRange plane_share(const PlanarLayout& layout, int task, int tasks);
+PlaneRange range_share(std::int64_t count, int task, int tasks);
+
+struct PoolShape {
+  std::int64_t kernel_h = 2, kernel_w = 2, stride_h = 2, stride_w = 2, pad_top = 0, pad_left = 0, pad_bottom = 0,
+               pad_right = 0;
+  bool count_include_pad = false;  // average: divide by the whole window
+};
+
+struct PlanarOps {
+  // [batch, channels, height, width] <-> planar (phases 1).
+  void (*from_nchw)(const float* nchw, const PlanarLayout& layout, float* planar, PlaneRange planes);
+  void (*to_nchw)(const PlanarLayout& layout, const float* planar, float* nchw, PlaneRange planes);
+  // [batch, channels / 16, height, width, 16] (oneDNN's nChw16c, channels padded to 16 with zeros) <-> planar.
+  void (*from_blocked16)(const float* blocked, const PlanarLayout& layout, float* planar, PlaneRange planes);
+  // Ranges over batch * ceil(channels / 16) blocks.
+  void (*to_blocked16)(const PlanarLayout& layout, const float* planar, float* blocked, PlaneRange blocks);
+  // [batch, height, width, channels] -> planar and back; ranges over batch * ceil(channels / 16) groups of 16 channels.
+  void (*from_nhwc)(const float* nhwc, const PlanarLayout& layout, float* planar, PlaneRange groups);
+  void (*to_nhwc)(const PlanarLayout& layout, const float* planar, float* nhwc, PlaneRange groups);
+  // The image `in` split by parity into `out` (4 phases), or its even rows and columns (1 phase); ranges over channels
+  // of all sets: sets * channels.
+  void (*split_phases)(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
+                       PlaneRange channels);
+  // The same straight from [batch, channels, height, width].
+  void (*split_phases_nchw)(const float* nchw, std::int64_t height, std::int64_t width, const PlanarLayout& out,
+                            float* phases, PlaneRange channels);
+  // Pools of any window; vectorised for 3x3 and 2x2 with stride 2 and for stride 1.
+  void (*max_pool)(const PoolShape& pool, const PlanarLayout& in, const float* x, const PlanarLayout& out, float* y,
+                   PlaneRange planes);
+  void (*average_pool)(const PoolShape& pool, const PlanarLayout& in, const float* x, const PlanarLayout& out, float* y,
+                       PlaneRange planes);
+  // Mean over each image -> [batch, channels], row-major; ranges over planes of `in`.
+  void (*global_average)(const PlanarLayout& in, const float* x, float* y, PlaneRange planes);
+  // y = clamp(a + b, low, high) in one layout; b may be nullptr.
+  void (*add)(const PlanarLayout& layout, const float* a, const float* b, float low, float high, float* y,
+              PlaneRange planes);
+};
+
+// The functions for the highest instruction set at or below `isa`.
+const PlanarOps& planar_ops(Isa isa);
+
+// Any activation over planes in place, pads kept zero (kRelu and kClip are cheaper as bounds of `add`).
+void activate_planes(const PlanarLayout& layout, float* planar, Activation activation, float low, float high,
+                     PlaneRange planes);
+
+}  // namespace espalier::conv
