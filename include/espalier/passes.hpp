@@ -14,7 +14,8 @@ namespace espalier {
 // kInvalidData naming a node that cannot be folded.
 ESPALIER_API Status run_default_passes(Graph& graph);
 
-// ---- The passes by themselves, in the order of the list. They need inferred shapes (infer_shapes, ops.hpp). ----------
+// ---- The passes by themselves, in the order of the list. They need inferred shapes (infer_shapes, ops.hpp).
+// ----------
 
 // Identity, Dropout outside training, Cast to the same type, Pad of nothing, reshapes that change no size, ...
 ESPALIER_API Status remove_identity(Graph& graph);

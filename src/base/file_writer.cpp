@@ -1,0 +1,73 @@
+#include "base/file_writer.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "base/fail.hpp"
+
+namespace espalier {
+
+Result<FileWriter> FileWriter::create(const std::string& path) {
+  static std::atomic<unsigned> counter{0};
+  std::string temporary = fmt::format("{}.{}.{}.tmp", path, ::getpid(), counter++);
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) return fail(ErrorCode::kIo, "{}: cannot be written: {}", path, std::strerror(errno));
+  return FileWriter(path, std::move(temporary), fd);
+}
+
+FileWriter::FileWriter(FileWriter&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::move(other.temporary_)),
+      fd_(std::exchange(other.fd_, -1)),
+      position_(other.position_) {}
+
+FileWriter::~FileWriter() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  std::remove(temporary_.c_str());
+}
+
+Status FileWriter::write(const void* data, std::size_t bytes) {
+  constexpr std::size_t kMaxChunk = std::size_t{1} << 30;  // write() takes at most 2 GB
+  const auto* next = static_cast<const std::byte*>(data);
+  while (bytes != 0) {
+    const ssize_t written = ::write(fd_, next, std::min(bytes, kMaxChunk));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return fail(ErrorCode::kIo, "{}: cannot be written: {}", path_, std::strerror(errno));
+    next += written;
+    bytes -= static_cast<std::size_t>(written);
+    position_ += written;
+  }
+  return {};
+}
+
+Status FileWriter::pad_to(std::int64_t alignment) {
+  constexpr std::array<std::byte, 4096> kZeros{};
+  std::int64_t missing = (alignment - position_ % alignment) % alignment;
+  while (missing != 0) {
+    const std::int64_t chunk = std::min<std::int64_t>(missing, kZeros.size());
+    ESPALIER_TRY(write(kZeros.data(), static_cast<std::size_t>(chunk)));
+    missing -= chunk;
+  }
+  return {};
+}
+
+Status FileWriter::commit() {
+  const int fd = std::exchange(fd_, -1);
+  const bool closed = ::close(fd) == 0;
+  if (closed && std::rename(temporary_.c_str(), path_.c_str()) == 0) return {};
+  const int reason = errno;
+  std::remove(temporary_.c_str());
+  return fail(ErrorCode::kIo, "{}: cannot be written: {}", path_, std::strerror(reason));
+}
+
+}  // namespace espalier

@@ -1,0 +1,94 @@
+// Writing through a temporary file, and mapping what was written.
+#include "base/file_writer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "base/mapped_file.hpp"
+
+namespace espalier {
+namespace {
+
+using ::testing::HasSubstr;
+
+class FileWriterTest : public ::testing::Test {
+ protected:
+  FileWriterTest() : directory_(std::filesystem::path(::testing::TempDir()) / "espalier_file_writer") {
+    std::filesystem::remove_all(directory_);
+    std::filesystem::create_directories(directory_);
+  }
+  ~FileWriterTest() override { std::filesystem::remove_all(directory_); }
+
+  std::string path(const char* name) const { return (directory_ / name).string(); }
+  std::size_t files() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(directory_), std::filesystem::directory_iterator()));
+  }
+
+  std::filesystem::path directory_;
+};
+
+TEST_F(FileWriterTest, ShowsTheFileOnlyWhenComplete) {
+  {
+    auto writer = FileWriter::create(path("a"));
+    ASSERT_TRUE(writer) << writer.error().message;
+    ASSERT_TRUE(writer->write("xyz", 3));
+    ASSERT_TRUE(writer->pad_to(8));
+    EXPECT_EQ(writer->position(), 8);
+    EXPECT_FALSE(std::filesystem::exists(path("a")));
+    ASSERT_TRUE(writer->commit());
+  }
+  EXPECT_EQ(files(), 1U);
+  const auto mapped = MappedFile::open(path("a"));
+  ASSERT_TRUE(mapped) << mapped.error().message;
+  ASSERT_EQ(mapped->size(), 8U);
+  EXPECT_EQ(std::memcmp(mapped->data(), "xyz\0\0\0\0\0", 8), 0);
+}
+
+TEST_F(FileWriterTest, LeavesNothingWithoutCommit) {
+  {
+    auto writer = FileWriter::create(path("a"));
+    ASSERT_TRUE(writer) << writer.error().message;
+    ASSERT_TRUE(writer->write("xyz", 3));
+  }
+  EXPECT_EQ(files(), 0U);
+}
+
+TEST_F(FileWriterTest, ReplacesAFileThatIsMapped) {
+  for (const char* text : {"old", "new"}) {
+    const auto before = MappedFile::open(path("a"));
+    auto writer = FileWriter::create(path("a"));
+    ASSERT_TRUE(writer && writer->write(text, 3) && writer->commit());
+    if (before) {
+      EXPECT_EQ(std::memcmp(before->data(), "old", 3), 0);
+    }
+  }
+  EXPECT_EQ(std::memcmp(MappedFile::open(path("a"))->data(), "new", 3), 0);
+}
+
+TEST_F(FileWriterTest, NamesThePathInErrors) {
+  const auto writer = FileWriter::create(path("missing/a"));
+  ASSERT_FALSE(writer);
+  EXPECT_THAT(writer.error().message, HasSubstr("missing/a: cannot be written: No such file"));
+  const auto mapped = MappedFile::open(path("nothing"));
+  ASSERT_FALSE(mapped);
+  EXPECT_EQ(mapped.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(mapped.error().message, HasSubstr("nothing: cannot be opened: No such file"));
+  const auto directory = MappedFile::open(directory_.string());
+  ASSERT_FALSE(directory);
+  EXPECT_THAT(directory.error().message, HasSubstr("expected a regular file"));
+}
+
+TEST_F(FileWriterTest, MapsAnEmptyFile) {
+  auto writer = FileWriter::create(path("empty"));
+  ASSERT_TRUE(writer && writer->commit());
+  const auto mapped = MappedFile::open(path("empty"));
+  ASSERT_TRUE(mapped);
+  EXPECT_EQ(mapped->size(), 0U);
+}
+
+}  // namespace
+}  // namespace espalier
