@@ -49,6 +49,9 @@ using Pattern = std::variant<Dense, Block, Nm, Vnm, Unstructured>;
 ESPALIER_API std::string to_string(const Pattern& pattern);
 // The inverse. Errors (kInvalidArgument): unknown kind, a size < 1, n > m; the message shows the grammar.
 ESPALIER_API Result<Pattern> parse_pattern(std::string_view text);
+// The sizes alone: each 1 .. kMaxPatternSize, n <= m. Errors as parse_pattern.
+ESPALIER_API Status check_pattern(const Pattern& pattern);
+inline constexpr std::int64_t kMaxPatternSize = 65536;
 
 // ---- Masks -------------------------------------------------------------------------------------------------------
 
@@ -58,8 +61,8 @@ struct Mask {
   std::vector<std::uint8_t> keep;
 
   bool at(std::int64_t row, std::int64_t col) const { return keep[static_cast<std::size_t>(row * cols + col)] != 0; }
-  std::int64_t kept() const;
-  double density() const;  // kept / all; 1 for an empty matrix
+  ESPALIER_API std::int64_t kept() const;
+  ESPALIER_API double density() const;  // kept / all; 1 for an empty matrix
   bool operator==(const Mask&) const = default;
 
   ESPALIER_API static Mask full(std::int64_t rows, std::int64_t cols);
@@ -67,7 +70,9 @@ struct Mask {
 
 // The mask of the entries that are not zero (-0.0 is a zero, NaN is kept). `weights` is rank 2 of any type.
 ESPALIER_API Result<Mask> mask_of_nonzeros(const Tensor& weights);
-// kInvalidData naming the first block, group or row that breaks the pattern, else success.
+// kInvalidData naming the first block, group or row that breaks the pattern, else success. dense: every entry kept;
+// block: each block kept or pruned whole; nm: at most n kept of each group, over the `vector` rows together; vnm: at
+// most 4 columns kept in a V x M block and at most n in each of its rows; unstructured: any mask.
 ESPALIER_API Status check_mask(const Mask& mask, const Pattern& pattern);
 // Zeroes the pruned entries. Errors: kInvalidArgument when shapes differ.
 ESPALIER_API Result<Tensor> apply_mask(const Tensor& weights, const Mask& mask);
@@ -107,21 +112,23 @@ struct BlockSparse {
   IndexArray row_starts, block_cols;
   Tensor values;
 
-  std::int64_t block_rows() const { return block.rows < 1 ? 0 : (rows + block.rows - 1) / block.rows; }
-  std::int64_t block_columns() const { return block.cols < 1 ? 0 : (cols + block.cols - 1) / block.cols; }
+  std::int64_t block_rows() const { return block.rows < 1 ? 0 : rows / block.rows + (rows % block.rows != 0); }
+  std::int64_t block_columns() const { return block.cols < 1 ? 0 : cols / block.cols + (cols % block.cols != 0); }
   std::int64_t kept_blocks() const { return block_cols.size(); }
-  double density() const;  // kept entries (inside the matrix) / all
+  ESPALIER_API double density() const;  // kept entries (inside the matrix) / all; 1 for an empty matrix
 };
 
-// N of M along rows, `pattern.vector` rows sharing positions. Each row of ceil(cols / M) groups holds exactly N values
-// per group (explicit zeros fill up), ascending positions. values: [rows, groups * N]; positions: kU8 [ceil(rows /
-// vector), groups * N], each < M. (Files and packed layouts pack positions to 2 bits for M = 4: docs/formats.md.)
+// N of M along rows, `pattern.vector` rows sharing positions, M <= 256. Each row of ceil(cols / M) groups holds exactly
+// N values per group, at ascending positions. values: [rows, groups * N]; positions: kU8 [ceil(rows / vector), groups *
+// N], each < M. Explicit zeros fill a group up, at its highest free positions that lie inside the matrix; only when a
+// ragged last group has fewer than N columns do positions point past the last column: such entries are ignored when
+// read and zero when written. (Files and packed layouts pack positions to 2 bits for M = 4: docs/formats.md.)
 struct NmSparse {
   std::int64_t rows = 0, cols = 0;
   Nm pattern;
   Tensor values, positions;
 
-  std::int64_t groups() const { return pattern.m < 1 ? 0 : (cols + pattern.m - 1) / pattern.m; }
+  std::int64_t groups() const { return pattern.m < 1 ? 0 : cols / pattern.m + (cols % pattern.m != 0); }
 };
 
 // Compressed sparse rows. values: [kept].
@@ -160,6 +167,8 @@ ESPALIER_API Result<BlockSparse> encode_block(const Tensor& dense, Block block);
 ESPALIER_API Result<NmSparse> encode_nm(const Tensor& dense, Nm pattern);
 ESPALIER_API Result<Csr> encode_csr(const Tensor& dense);
 
+// What follows takes matrices that are valid (from the functions above, from view_bsr, or checked with validate); an
+// invalid one is the caller's bug and aborts. Conversions keep every stored entry, explicit zeros too.
 ESPALIER_API Tensor decode(const BlockSparse& matrix);
 ESPALIER_API Tensor decode(const NmSparse& matrix);
 ESPALIER_API Tensor decode(const Csr& matrix);
@@ -172,12 +181,13 @@ ESPALIER_API Result<BlockSparse> to_block(const BlockSparse& matrix, Block block
 ESPALIER_API Csr to_csr(const BlockSparse& matrix);
 ESPALIER_API Csr to_csr(const NmSparse& matrix);
 
-// The narrowest of the common patterns that the non-zeros of a matrix fit: the largest block of 32x32, 32x1, 16x16,
-// 16x4, 16x1, 8x8, 8x1, 4x4, 4x1 that wastes nothing beyond the non-zeros, or nm:2:4, nm:1:4 with density, or
-// unstructured, or dense.
+// The narrowest common pattern that the non-zeros of a matrix fit, tried in this order: dense; the blocks 32x32, 32x1,
+// 16x16, 16x4, 16x1, 8x8, 8x1, 4x4, 4x1 (N:M shared by 4 or more rows is such a block pattern too); nm:1:4; nm:2:4;
+// unstructured. Kept units may hold a few zeros by chance: 1 in 256 of a float type, 1 in 16 of an integer type (where
+// quantisation makes zeros).
 struct Recognized {
   Pattern pattern;
-  double density = 1.0;  // of the pattern (kept blocks or groups), not of the non-zeros
+  double density = 1.0;  // of the pattern (kept blocks, or n of m in the groups that keep any), not of the non-zeros
 };
 ESPALIER_API Result<Recognized> recognize_pattern(const Tensor& dense);
 
@@ -195,10 +205,13 @@ Result<BlockSparse> view_bsr(std::span<const Index> indptr, std::span<const Inde
   if (!starts) return tl::unexpected<Error>(starts.error());
   if (!columns) return tl::unexpected<Error>(columns.error());
   const std::int64_t kept = columns->size();
-  if (static_cast<std::int64_t>(data.size()) != kept * shape.block.rows * shape.block.cols)
+  std::int64_t expected = 0;
+  const bool fits = !__builtin_mul_overflow(kept, shape.block.rows, &expected) &&
+                    !__builtin_mul_overflow(expected, shape.block.cols, &expected);
+  if (!fits || static_cast<std::int64_t>(data.size()) != expected)
     return make_error(ErrorCode::kInvalidArgument, "view_bsr: data holds " + std::to_string(data.size()) +
-                                                       " values, expected indices x block = " +
-                                                       std::to_string(kept * shape.block.rows * shape.block.cols));
+                                                       " values, expected " + std::to_string(kept) + " blocks of " +
+                                                       to_string(Pattern(shape.block)).substr(6) + " values");
   BlockSparse matrix{shape.rows, shape.cols, shape.block,
                      *starts,    *columns,   flat(data).reshaped({kept, shape.block.rows, shape.block.cols})};
   if (auto ok = validate(matrix); !ok) return tl::unexpected<Error>(ok.error());
