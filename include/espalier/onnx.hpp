@@ -16,9 +16,7 @@ ESPALIER_API Result<Graph> load_onnx(const std::string& path);
 ESPALIER_API Result<Graph> parse_onnx(const void* data, std::size_t bytes, const std::string& base_directory = ".");
 
 struct SaveOnnxOptions {
-  // Weights (rank 2 and more) at most half non-zero are written as sparse_initializer; what was imported from one
-  // always.
-  bool sparse_initializers = false;
+  bool sparse_initializers = false;  // constants at most half non-zero are written as sparse_initializer
   // Constants go to FILE.data when the model would pass 2 GB, or always when set.
   bool external_data = false;
 };
