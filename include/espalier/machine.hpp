@@ -52,15 +52,16 @@ struct KernelCost {
 // What a product is to the model. A unit is a block, or a group of N:M.
 struct ProductStats {
   std::int64_t m = 0, k = 0, n = 0;
-  std::int64_t kept_units = 0;      // in the whole matrix
-  std::int64_t kept_values = 0;     // entries that are computed with, padding included
-  std::int64_t strips = 0;          // register tiles down the rows
-  std::int64_t units_per_tile = 1;  // how many strips read one kept unit
-  std::int64_t tile_cols = 1;       // columns of a register tile
-  std::int64_t weight_bytes = 0;    // packed, indices included
-  std::int64_t x_bytes = 0;         // read once and packed
-  std::int64_t y_bytes = 0;         // written once (and read once, when accumulated into)
-  double peak_gflops = 0;           // the ceiling that binds the arithmetic
+  std::int64_t kept_units = 0;       // in the whole matrix
+  std::int64_t kept_values = 0;      // entries that are computed with, padding included
+  std::int64_t strips = 0;           // register tiles down the rows
+  std::int64_t strips_per_unit = 1;  // register tiles down the rows that read one kept unit
+  std::int64_t computed_cols = 0;    // n, rounded up to the register tiles
+  std::int64_t column_tiles = 0;     // register tiles across the columns
+  std::int64_t weight_bytes = 0;     // packed, indices included
+  std::int64_t x_bytes = 0;          // read once and packed
+  std::int64_t y_bytes = 0;          // written once (and read once, when accumulated into)
+  double peak_gflops = 0;            // the ceiling that binds the arithmetic
 };
 
 struct Prediction {

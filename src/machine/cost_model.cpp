@@ -24,14 +24,13 @@ Prediction predict(const ProductStats& stats, const KernelCost& cost, const Ceil
                    const CacheSizes& caches) noexcept {
   constexpr double kMsPerNs = 1e-6;
   const auto as_double = [](std::int64_t value) { return static_cast<double>(value); };
-  const double column_tiles = as_double((stats.n + stats.tile_cols - 1) / std::max<std::int64_t>(stats.tile_cols, 1));
   Prediction prediction;
-  const double operations = 2.0 * as_double(stats.kept_values) * column_tiles * as_double(stats.tile_cols);
+  const double operations = 2.0 * as_double(stats.kept_values) * as_double(stats.computed_cols);
   const double rate = std::max(stats.peak_gflops * cost.efficiency, 1e-3);  // GFLOP/s is operations per ns
   prediction.compute_ms = operations / rate * kMsPerNs;
   prediction.overhead_ms =
-      column_tiles *
-      (as_double(stats.kept_units * stats.units_per_tile) * cost.unit_ns + as_double(stats.strips) * cost.tile_ns) *
+      as_double(stats.column_tiles) *
+      (as_double(stats.kept_units * stats.strips_per_unit) * cost.unit_ns + as_double(stats.strips) * cost.tile_ns) *
       kMsPerNs;
   // Weights that fit L2 together with X are read from there by every column tile; larger ones come from memory.
   const double l2 = caches.l2 > 0 ? as_double(caches.l2) : 1048576.0;

@@ -13,7 +13,8 @@ ProductStats half_dense(std::int64_t m, std::int64_t k, std::int64_t n) {
   stats.kept_values = m * k / 2;
   stats.kept_units = stats.kept_values / 64;
   stats.strips = m / 8;
-  stats.tile_cols = 32;
+  stats.column_tiles = (n + 31) / 32;
+  stats.computed_cols = stats.column_tiles * 32;
   stats.weight_bytes = stats.kept_values * 4;
   stats.x_bytes = k * n * 4;
   stats.y_bytes = m * n * 4;
