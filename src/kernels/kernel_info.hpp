@@ -41,6 +41,9 @@ struct KernelInfo {
   std::int32_t tile_rows = 1, tile_cols = 1;
   std::int64_t min_n = 1, max_n = 0;
   PackedLayout layout = PackedLayout::kStrips;
+  // May read X where it lies instead of packed panels, when X is feature-major f32, its rows and start are 64-byte
+  // aligned and n is a multiple of tile_cols.
+  bool x_in_place = false;
   SpmmFn run = nullptr;
   PackXFn pack_x = nullptr;
   KernelCost cost = {};

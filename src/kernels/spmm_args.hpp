@@ -43,9 +43,11 @@ struct SpmmArgs {
   const std::uint32_t* order = nullptr;  // values of unit u are at order[u] (arrival order); nullptr: at u
   std::int32_t block_rows = 0;           // of the canonical block
   std::int32_t block_cols = 0;
-  // X, packed; panel q begins at x + q * x_panel_stride and gives columns q * tile_cols ... of Y.
+  // X, packed (or in the caller's memory, where KernelInfo::x_in_place); panel q begins at x + q * x_panel_stride and
+  // gives columns q * tile_cols ... of Y.
   const void* x = nullptr;
   std::int64_t x_panel_stride = 0;
+  std::int64_t x_row_stride = 0;  // between packed rows: tile_cols dwords when packed
   std::int32_t panels = 1;
   // Y at its row 0 and at the first panel's column 0.
   void* y = nullptr;
@@ -54,7 +56,7 @@ struct SpmmArgs {
   std::int64_t columns_left = 0;  // columns of Y from the first panel on: the last panel may be ragged
   std::int64_t first_strip = 0, last_strip = 0;
   // A product over a part of k leaves its sums in `partial`: one 64-byte aligned tile of tile_rows x tile_cols
-  // accumulators per strip and panel, at partial + (strip * panels + panel) tiles. load: begin from them, not from 0;
+  // accumulators per strip and panel, tile ((strip - first_strip) * panels + panel). load: begin from them, not from 0;
   // store: end in them, not in Y (no epilogue).
   void* partial = nullptr;
   bool load_partial = false, store_partial = false;

@@ -1,0 +1,88 @@
+#include "kernels/reference.hpp"
+
+#include "base/check.hpp"
+
+namespace espalier::kernels {
+namespace {
+
+// Y under construction: `add` is one kept entry of W.
+class Sums {
+ public:
+  Sums(std::int64_t rows, std::int64_t cols, const Tensor& x)
+      : cols_(cols), x_(x.cast(DType::kF64)), y_(DType::kF64, {rows, x.dim(1)}) {
+    ESPALIER_CHECK(x.rank() == 2 && x.dim(0) == cols);
+  }
+
+  void add(std::int64_t row, std::int64_t col, double weight) {
+    if (row >= y_.dim(0) || col >= cols_) return;  // the part of a ragged block outside the matrix
+    const std::int64_t n = y_.dim(1);
+    const double* const x = x_.values<double>().data() + col * n;
+    double* const y = y_.values<double>().data() + row * n;
+    for (std::int64_t j = 0; j < n; ++j) y[j] += weight * x[j];
+  }
+
+  Tensor finish(const Epilogue& e) && {
+    const std::int64_t n = y_.dim(1);
+    double* const y = y_.values<double>().data();
+    for (std::int64_t i = 0; i < y_.dim(0); ++i) {
+      const auto* const residual =
+          reinterpret_cast<const float*>(reinterpret_cast<const char*>(e.residual) + i * e.residual_stride);
+      for (std::int64_t j = 0; j < n; ++j) {
+        double value = y[i * n + j] * static_cast<double>(e.alpha);
+        if (e.row_scale != nullptr) value *= static_cast<double>(e.row_scale[i]);
+        if (e.bias != nullptr) value += static_cast<double>(e.bias[i]);
+        if (e.residual != nullptr) value += static_cast<double>(e.beta) * static_cast<double>(residual[j]);
+        if (e.activation != Activation::kNone)
+          value = static_cast<double>(activate(e.activation, static_cast<float>(value), e.low, e.high));
+        y[i * n + j] = value;
+      }
+    }
+    return std::move(y_);
+  }
+
+ private:
+  std::int64_t cols_;
+  Tensor x_, y_;
+};
+
+}  // namespace
+
+Tensor reference_spmm(const BlockSparse& w, const Tensor& x, const Epilogue& epilogue) {
+  Sums sums(w.rows, w.cols, x);
+  const Tensor values = w.values.cast(DType::kF64);
+  const double* value = values.values<double>().data();
+  for (std::int64_t block_row = 0; block_row < w.block_rows(); ++block_row)
+    for (std::int64_t u = w.row_starts[block_row]; u < w.row_starts[block_row + 1]; ++u)
+      for (std::int64_t r = 0; r < w.block.rows; ++r)
+        for (std::int64_t c = 0; c < w.block.cols; ++c)
+          sums.add(block_row * w.block.rows + r, w.block_cols[u] * w.block.cols + c,
+                   value[(u * w.block.rows + r) * w.block.cols + c]);
+  return std::move(sums).finish(epilogue);
+}
+
+Tensor reference_spmm(const NmSparse& w, const Tensor& x, const Epilogue& epilogue) {
+  Sums sums(w.rows, w.cols, x);
+  const Tensor values = w.values.cast(DType::kF64);
+  const auto value = values.values<double>();
+  const auto position = w.positions.values<std::uint8_t>();
+  const std::int64_t per_row = w.groups() * w.pattern.n;
+  for (std::int64_t row = 0; row < w.rows; ++row)
+    for (std::int64_t i = 0; i < per_row; ++i) {
+      const std::int64_t col =
+          i / w.pattern.n * w.pattern.m + position[static_cast<std::size_t>(row / w.pattern.vector * per_row + i)];
+      sums.add(row, col, value[static_cast<std::size_t>(row * per_row + i)]);
+    }
+  return std::move(sums).finish(epilogue);
+}
+
+Tensor reference_spmm(const Csr& w, const Tensor& x, const Epilogue& epilogue) {
+  Sums sums(w.rows, w.cols, x);
+  const Tensor values = w.values.cast(DType::kF64);
+  const auto value = values.values<double>();
+  for (std::int64_t row = 0; row < w.rows; ++row)
+    for (std::int64_t i = w.row_starts[row]; i < w.row_starts[row + 1]; ++i)
+      sums.add(row, w.cols_of[i], value[static_cast<std::size_t>(i)]);
+  return std::move(sums).finish(epilogue);
+}
+
+}  // namespace espalier::kernels

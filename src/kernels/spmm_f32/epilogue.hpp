@@ -1,0 +1,108 @@
+// Storing a finished register tile of f32 sums: Y = act(alpha row_scale acc + bias + beta R), ragged rows and columns
+// masked. What most layers want (bias, relu, clip) happens in registers; the rest goes through a tile in L1.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/spmm_args.hpp"
+#include "kernels/spmm_f32/activation.hpp"
+
+namespace espalier::kernels {
+
+template <typename V>
+class TileFinish {
+ public:
+  using Reg = typename V::Reg;
+
+  explicit TileFinish(const SpmmArgs& args)
+      : args_(args),
+        in_registers_(is_simple(args.epilogue)),
+        low_(clip_low(args.epilogue)),
+        high_(clip_high(args.epilogue)) {}
+
+  template <int R, int N>
+  [[gnu::always_inline]] void store(Reg (&acc)[R][N], std::int64_t row, std::int64_t column) const {
+    const std::int64_t rows = args_.rows - row < R ? args_.rows - row : R;
+    const std::int64_t columns = args_.columns_left - column;
+    if (in_registers_ && rows == R && columns >= N * V::kLanes)
+      store_whole<R, N>(acc, row, column);
+    else
+      store_through_memory<R, N>(acc, row, column, rows);
+  }
+
+ private:
+  static bool is_simple(const Epilogue& e) {
+    const bool clips =
+        e.activation == Activation::kNone || e.activation == Activation::kRelu || e.activation == Activation::kClip;
+    return clips && e.alpha == 1 && e.row_scale == nullptr && e.residual == nullptr;
+  }
+  static float clip_low(const Epilogue& e) {
+    return e.activation == Activation::kClip ? e.low : (e.activation == Activation::kRelu ? 0.0F : -__builtin_inff());
+  }
+  static float clip_high(const Epilogue& e) { return e.activation == Activation::kClip ? e.high : __builtin_inff(); }
+
+  float* y_at(std::int64_t row, std::int64_t column) const {
+    return reinterpret_cast<float*>(static_cast<char*>(args_.y) + row * args_.y_row_stride) + column;
+  }
+
+  template <int R, int N>
+  [[gnu::always_inline]] void store_whole(Reg (&acc)[R][N], std::int64_t row, std::int64_t column) const {
+    const Reg low = V::broadcast(&low_), high = V::broadcast(&high_);
+    const float* const bias = args_.epilogue.bias;
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      float* const y = y_at(row + r, column);
+      const Reg shift = bias != nullptr ? V::broadcast(bias + row + r) : V::zero();
+#pragma GCC unroll 8
+      for (int v = 0; v < N; ++v) V::store(y + v * V::kLanes, V::min(high, V::max(low, V::add(acc[r][v], shift))));
+    }
+  }
+
+  template <int R, int N>
+  [[gnu::always_inline]] void store_through_memory(Reg (&acc)[R][N], std::int64_t row, std::int64_t column,
+                                                   std::int64_t rows) const {
+    alignas(64) float tile[R * N * V::kLanes];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < N; ++v) V::store(tile + (r * N + v) * V::kLanes, acc[r][v]);
+    finish_rows(tile, row, column, rows, N);
+  }
+
+  [[gnu::noinline]] void finish_rows(const float* tile, std::int64_t row, std::int64_t column, std::int64_t rows,
+                                     int vectors) const {
+    const Epilogue& e = args_.epilogue;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::int64_t absolute = row + r;
+      const float scale = e.row_scale != nullptr ? e.alpha * e.row_scale[absolute] : e.alpha;
+      const Reg bias = e.bias != nullptr ? V::broadcast(e.bias + absolute) : V::zero();
+      for (int v = 0; v < vectors; ++v) {
+        const std::int64_t first = column + v * V::kLanes;
+        const std::int64_t lanes = args_.columns_left - first;
+        if (lanes <= 0) break;
+        Reg value = V::load(tile + (r * vectors + v) * V::kLanes);
+        value = V::add(V::mul(value, V::broadcast(&scale)), bias);
+        if (e.residual != nullptr) value = V::fma(V::broadcast(&e.beta), residual(absolute, first, lanes), value);
+        value = activate_vector<V>(e, value);
+        if (lanes >= V::kLanes)
+          V::store(y_at(absolute, first), value);
+        else
+          V::store_first(y_at(absolute, first), value, static_cast<int>(lanes));
+      }
+    }
+  }
+
+  Reg residual(std::int64_t row, std::int64_t column, std::int64_t lanes) const {
+    const Epilogue& e = args_.epilogue;
+    const float* const r =
+        reinterpret_cast<const float*>(reinterpret_cast<const char*>(e.residual) + row * e.residual_stride) + column;
+    return lanes >= V::kLanes ? V::load(r) : V::load_first(r, static_cast<int>(lanes));
+  }
+
+  const SpmmArgs& args_;
+  const bool in_registers_;
+  const float low_, high_;
+};
+
+}  // namespace espalier::kernels

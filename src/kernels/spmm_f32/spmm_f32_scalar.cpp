@@ -1,0 +1,36 @@
+// The f32 products for the baseline instruction set. Register budget of the largest tiles: 4x2 takes 8 + 2 + 1 of 16.
+#include "kernels/spmm_f32/pack_x.hpp"
+#include "kernels/spmm_f32/spmm_f32.hpp"
+#include "kernels/spmm_f32/strips.hpp"
+#include "kernels/spmm_f32/vector_scalar.hpp"
+#include "kernels/spmm_f32/vectors.hpp"
+
+namespace espalier::kernels {
+
+using V = VectorBaseline;
+
+void pack_x_f32_scalar(const PackXArgs& args) { pack_x<V>(args); }
+
+void spmm_f32_blk1x4_1x1v_scalar(const SpmmArgs& args) { run_strips<V, 1, 1, 4>(args); }
+void spmm_f32_blk1x1_1x1v_scalar(const SpmmArgs& args) { run_strips<V, 1, 1, 1>(args); }
+void spmm_f32_blk1x4_1x4v_scalar(const SpmmArgs& args) { run_strips<V, 1, 4, 4>(args); }
+void spmm_f32_blk1x1_1x4v_scalar(const SpmmArgs& args) { run_strips<V, 1, 4, 1>(args); }
+void spmm_f32_blk2x4_2x1v_scalar(const SpmmArgs& args) { run_strips<V, 2, 1, 4>(args); }
+void spmm_f32_blk2x1_2x1v_scalar(const SpmmArgs& args) { run_strips<V, 2, 1, 1>(args); }
+void spmm_f32_blk2x4_2x4v_scalar(const SpmmArgs& args) { run_strips<V, 2, 4, 4>(args); }
+void spmm_f32_blk2x1_2x4v_scalar(const SpmmArgs& args) { run_strips<V, 2, 4, 1>(args); }
+void spmm_f32_blk4x4_4x1v_scalar(const SpmmArgs& args) { run_strips<V, 4, 1, 4>(args); }
+void spmm_f32_blk4x1_4x1v_scalar(const SpmmArgs& args) { run_strips<V, 4, 1, 1>(args); }
+void spmm_f32_blk4x4_4x2v_scalar(const SpmmArgs& args) { run_strips<V, 4, 2, 4>(args); }
+void spmm_f32_blk4x1_4x2v_scalar(const SpmmArgs& args) { run_strips<V, 4, 2, 1>(args); }
+void spmm_f32_blk8x4_8x1v_scalar(const SpmmArgs& args) { run_strips<V, 8, 1, 4>(args); }
+void spmm_f32_blk8x1_8x1v_scalar(const SpmmArgs& args) { run_strips<V, 8, 1, 1>(args); }
+
+void spmv_f32_blk4x4_4x1_scalar(const SpmmArgs& args) { run_vector_strips<V, 1, 4>(args); }
+void spmv_f32_blk4x1_4x1_scalar(const SpmmArgs& args) { run_vector_strips<V, 1, 1>(args); }
+void spmv_f32_blk8x4_8x1_scalar(const SpmmArgs& args) { run_vector_strips<V, 2, 4>(args); }
+void spmv_f32_blk8x1_8x1_scalar(const SpmmArgs& args) { run_vector_strips<V, 2, 1>(args); }
+void spmv_f32_blk16x4_16x1_scalar(const SpmmArgs& args) { run_vector_strips<V, 4, 4>(args); }
+void spmv_f32_blk16x1_16x1_scalar(const SpmmArgs& args) { run_vector_strips<V, 4, 1>(args); }
+
+}  // namespace espalier::kernels

@@ -1,0 +1,88 @@
+// The one loop of the f32 block products, for any vector type: a register tile of R rows x N vectors of Y.
+//
+//   for each strip of R rows, each panel:  acc[R][N] = 0
+//     for each kept block, each of its columns k:  x[N] = panel row k;  acc[r][v] += w[r] * x[v]
+//     Y = epilogue(acc)
+//
+// W is packed as PackedLayout::kStrips, so the inner loop reads both W and the kept rows of X in order.
+//   registers  R N accumulators + N of x + 1 broadcast weight
+//   per k      R N fused multiply-adds (R N / 2 cycles on two ports) against N + R loads ((N + R) / 2 cycles): bound by
+//              arithmetic when R N >= R + N, else by the load ports
+//   L2         4 N L bytes of X per k (L lanes): 8x2 on AVX-512 reads 128 + 32 bytes in 8 cycles
+// Every element of Y is one chain acc = fma(w, x, acc) in the order of the kept columns, whatever R, N and the lanes
+// are: all kernels made from this loop give the same bits (those without a fused multiply-add excepted).
+//
+// Included by files that are compiled for one instruction set; the vector type lives in their anonymous namespace, so
+// everything here has internal linkage.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/spmm_args.hpp"
+#include "kernels/spmm_f32/epilogue.hpp"
+
+namespace espalier::kernels {
+
+// acc += the columns of one block. `Step` columns at a time; the block's width is a multiple of it.
+template <typename V, int R, int N, int Step>
+[[gnu::always_inline]] inline void add_block(typename V::Reg (&acc)[R][N], const float* w, const float* x,
+                                             std::int32_t columns, std::int64_t x_row) {
+  for (std::int32_t column = 0; column < columns; column += Step) {
+#pragma GCC unroll 8
+    for (int step = 0; step < Step; ++step) {
+      typename V::Reg xs[N];
+#pragma GCC unroll 8
+      for (int v = 0; v < N; ++v) xs[v] = V::load(x + v * V::kLanes);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const typename V::Reg weight = V::broadcast(w + step * R + r);
+#pragma GCC unroll 8
+        for (int v = 0; v < N; ++v) acc[r][v] = V::fma(weight, xs[v], acc[r][v]);
+      }
+      x += x_row;
+    }
+    w += Step * R;
+  }
+}
+
+template <typename V, int R, int N, int Step>
+inline void run_strips(const SpmmArgs& args) {
+  constexpr std::int64_t kWidth = N * V::kLanes;
+  constexpr std::int64_t kTile = R * kWidth;
+  const std::int64_t strips_per_block = args.block_rows / R;
+  const std::int64_t block_values = static_cast<std::int64_t>(args.block_cols) * R;  // of one strip
+  const std::int64_t x_row = args.x_row_stride / static_cast<std::int64_t>(sizeof(float));
+  const TileFinish<V> finish(args);
+  for (std::int64_t strip = args.first_strip; strip < args.last_strip; ++strip) {
+    const std::int64_t block_row = strip / strips_per_block;
+    const std::int64_t first = args.starts[block_row], last = args.starts[block_row + 1];
+    const std::int64_t strip_start = first * strips_per_block + (strip % strips_per_block) * (last - first);
+    const float* const strip_values = static_cast<const float*>(args.values) + strip_start * block_values;
+    for (std::int32_t panel = 0; panel < args.panels; ++panel) {
+      const float* const x =
+          reinterpret_cast<const float*>(static_cast<const char*>(args.x) + panel * args.x_panel_stride);
+      const std::int64_t tile_number = (strip - args.first_strip) * args.panels + panel;
+      float* const partial = static_cast<float*>(args.partial) + (args.partial != nullptr ? tile_number * kTile : 0);
+      typename V::Reg acc[R][N];
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+        for (int v = 0; v < N; ++v)
+          acc[r][v] = args.load_partial ? V::load(partial + r * kWidth + v * V::kLanes) : V::zero();
+      const float* w = strip_values;
+      for (std::int64_t unit = first; unit < last; ++unit, w += block_values)
+        add_block<V, R, N, Step>(acc, w, x + args.columns[unit] * x_row, args.block_cols, x_row);
+      if (args.store_partial) {
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+          for (int v = 0; v < N; ++v) V::store(partial + r * kWidth + v * V::kLanes, acc[r][v]);
+      } else {
+        finish.template store<R, N>(acc, strip * R, panel * kWidth);
+      }
+    }
+  }
+}
+
+}  // namespace espalier::kernels

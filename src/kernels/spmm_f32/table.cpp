@@ -1,0 +1,132 @@
+// The rows of the f32 product kernels.
+//
+// Costs were measured on an AVX-512 server core (docs/performance.md): efficiency is the share of the multiply-add
+// ceiling that the inner loop reaches with X and W in L2; it falls with the loads that a tile needs per multiply-add.
+#include "kernels/spmm_f32/table.hpp"
+
+#include "kernels/spmm_f32/spmm_f32.hpp"
+
+namespace espalier::kernels {
+namespace {
+
+constexpr Isa kScalar = Isa::kScalar, kAvx2 = Isa::kAvx2, kAvx512 = Isa::kAvx512;
+
+constexpr PackXFn pack_x_for(Isa isa) {
+  return isa == kScalar ? pack_x_f32_scalar : (isa == kAvx2 ? pack_x_f32_avx2 : pack_x_f32_avx512);
+}
+
+// Two loads and two multiply-adds start per cycle: a tile of r x v takes max(r v, r + v) / 2 cycles per column, and few
+// accumulators cannot cover the latency of 4 cycles.
+constexpr double tile_efficiency(int rows, int vectors) {
+  const double fmas = rows * vectors, loads = rows + vectors, latency = 8;
+  double slots = fmas > loads ? fmas : loads;
+  slots = slots > latency ? slots : latency;
+  return 0.85 * fmas / slots;
+}
+
+constexpr KernelInfo tile(std::string_view name, Isa isa, int step, int rows, int cols, SpmmFn run) {
+  const int lanes = isa == kScalar ? 4 : (isa == kAvx2 ? 8 : 16);
+  return {.name = name,
+          .isa = isa,
+          .block_cols_step = step,
+          .tile_rows = rows,
+          .tile_cols = cols,
+          .x_in_place = true,
+          .run = run,
+          .pack_x = pack_x_for(isa),
+          .cost = {.efficiency = tile_efficiency(rows, cols / lanes), .unit_ns = step == 4 ? 0.8 : 1.2, .tile_ns = 8}};
+}
+
+constexpr KernelInfo vector(std::string_view name, Isa isa, int step, int rows, SpmmFn run) {
+  return {.name = name,
+          .op = Op::kSpmv,
+          .isa = isa,
+          .block_cols_step = step,
+          .tile_rows = rows,
+          .tile_cols = 1,
+          .max_n = 1,
+          .run = run,
+          .pack_x = pack_vector_f32,
+          .cost = {.efficiency = 0.4, .unit_ns = 0.8, .tile_ns = 15}};
+}
+
+constexpr KernelInfo kRows[] = {
+    tile("spmm_f32_blk1x4_1x1v_scalar", kScalar, 4, 1, 4, spmm_f32_blk1x4_1x1v_scalar),
+    tile("spmm_f32_blk1x1_1x1v_scalar", kScalar, 1, 1, 4, spmm_f32_blk1x1_1x1v_scalar),
+    tile("spmm_f32_blk1x4_1x4v_scalar", kScalar, 4, 1, 16, spmm_f32_blk1x4_1x4v_scalar),
+    tile("spmm_f32_blk1x1_1x4v_scalar", kScalar, 1, 1, 16, spmm_f32_blk1x1_1x4v_scalar),
+    tile("spmm_f32_blk2x4_2x1v_scalar", kScalar, 4, 2, 4, spmm_f32_blk2x4_2x1v_scalar),
+    tile("spmm_f32_blk2x1_2x1v_scalar", kScalar, 1, 2, 4, spmm_f32_blk2x1_2x1v_scalar),
+    tile("spmm_f32_blk2x4_2x4v_scalar", kScalar, 4, 2, 16, spmm_f32_blk2x4_2x4v_scalar),
+    tile("spmm_f32_blk2x1_2x4v_scalar", kScalar, 1, 2, 16, spmm_f32_blk2x1_2x4v_scalar),
+    tile("spmm_f32_blk4x4_4x1v_scalar", kScalar, 4, 4, 4, spmm_f32_blk4x4_4x1v_scalar),
+    tile("spmm_f32_blk4x1_4x1v_scalar", kScalar, 1, 4, 4, spmm_f32_blk4x1_4x1v_scalar),
+    tile("spmm_f32_blk4x4_4x2v_scalar", kScalar, 4, 4, 8, spmm_f32_blk4x4_4x2v_scalar),
+    tile("spmm_f32_blk4x1_4x2v_scalar", kScalar, 1, 4, 8, spmm_f32_blk4x1_4x2v_scalar),
+    tile("spmm_f32_blk8x4_8x1v_scalar", kScalar, 4, 8, 4, spmm_f32_blk8x4_8x1v_scalar),
+    tile("spmm_f32_blk8x1_8x1v_scalar", kScalar, 1, 8, 4, spmm_f32_blk8x1_8x1v_scalar),
+    vector("spmv_f32_blk4x4_4x1_scalar", kScalar, 4, 4, spmv_f32_blk4x4_4x1_scalar),
+    vector("spmv_f32_blk4x1_4x1_scalar", kScalar, 1, 4, spmv_f32_blk4x1_4x1_scalar),
+    vector("spmv_f32_blk8x4_8x1_scalar", kScalar, 4, 8, spmv_f32_blk8x4_8x1_scalar),
+    vector("spmv_f32_blk8x1_8x1_scalar", kScalar, 1, 8, spmv_f32_blk8x1_8x1_scalar),
+    vector("spmv_f32_blk16x4_16x1_scalar", kScalar, 4, 16, spmv_f32_blk16x4_16x1_scalar),
+    vector("spmv_f32_blk16x1_16x1_scalar", kScalar, 1, 16, spmv_f32_blk16x1_16x1_scalar),
+    tile("spmm_f32_blk1x4_1x1v_avx2", kAvx2, 4, 1, 8, spmm_f32_blk1x4_1x1v_avx2),
+    tile("spmm_f32_blk1x1_1x1v_avx2", kAvx2, 1, 1, 8, spmm_f32_blk1x1_1x1v_avx2),
+    tile("spmm_f32_blk1x4_1x8v_avx2", kAvx2, 4, 1, 64, spmm_f32_blk1x4_1x8v_avx2),
+    tile("spmm_f32_blk1x1_1x8v_avx2", kAvx2, 1, 1, 64, spmm_f32_blk1x1_1x8v_avx2),
+    tile("spmm_f32_blk2x4_2x1v_avx2", kAvx2, 4, 2, 8, spmm_f32_blk2x4_2x1v_avx2),
+    tile("spmm_f32_blk2x1_2x1v_avx2", kAvx2, 1, 2, 8, spmm_f32_blk2x1_2x1v_avx2),
+    tile("spmm_f32_blk2x4_2x4v_avx2", kAvx2, 4, 2, 32, spmm_f32_blk2x4_2x4v_avx2),
+    tile("spmm_f32_blk2x1_2x4v_avx2", kAvx2, 1, 2, 32, spmm_f32_blk2x1_2x4v_avx2),
+    tile("spmm_f32_blk4x4_4x1v_avx2", kAvx2, 4, 4, 8, spmm_f32_blk4x4_4x1v_avx2),
+    tile("spmm_f32_blk4x1_4x1v_avx2", kAvx2, 1, 4, 8, spmm_f32_blk4x1_4x1v_avx2),
+    tile("spmm_f32_blk4x4_4x2v_avx2", kAvx2, 4, 4, 16, spmm_f32_blk4x4_4x2v_avx2),
+    tile("spmm_f32_blk4x1_4x2v_avx2", kAvx2, 1, 4, 16, spmm_f32_blk4x1_4x2v_avx2),
+    tile("spmm_f32_blk4x4_4x3v_avx2", kAvx2, 4, 4, 24, spmm_f32_blk4x4_4x3v_avx2),
+    tile("spmm_f32_blk4x1_4x3v_avx2", kAvx2, 1, 4, 24, spmm_f32_blk4x1_4x3v_avx2),
+    tile("spmm_f32_blk8x4_8x1v_avx2", kAvx2, 4, 8, 8, spmm_f32_blk8x4_8x1v_avx2),
+    tile("spmm_f32_blk8x1_8x1v_avx2", kAvx2, 1, 8, 8, spmm_f32_blk8x1_8x1v_avx2),
+    vector("spmv_f32_blk8x4_8x1_avx2", kAvx2, 4, 8, spmv_f32_blk8x4_8x1_avx2),
+    vector("spmv_f32_blk8x1_8x1_avx2", kAvx2, 1, 8, spmv_f32_blk8x1_8x1_avx2),
+    vector("spmv_f32_blk16x4_16x1_avx2", kAvx2, 4, 16, spmv_f32_blk16x4_16x1_avx2),
+    vector("spmv_f32_blk16x1_16x1_avx2", kAvx2, 1, 16, spmv_f32_blk16x1_16x1_avx2),
+    tile("spmm_f32_blk1x4_1x1v_avx512", kAvx512, 4, 1, 16, spmm_f32_blk1x4_1x1v_avx512),
+    tile("spmm_f32_blk1x1_1x1v_avx512", kAvx512, 1, 1, 16, spmm_f32_blk1x1_1x1v_avx512),
+    tile("spmm_f32_blk1x4_1x4v_avx512", kAvx512, 4, 1, 64, spmm_f32_blk1x4_1x4v_avx512),
+    tile("spmm_f32_blk1x1_1x4v_avx512", kAvx512, 1, 1, 64, spmm_f32_blk1x1_1x4v_avx512),
+    tile("spmm_f32_blk1x4_1x8v_avx512", kAvx512, 4, 1, 128, spmm_f32_blk1x4_1x8v_avx512),
+    tile("spmm_f32_blk1x1_1x8v_avx512", kAvx512, 1, 1, 128, spmm_f32_blk1x1_1x8v_avx512),
+    tile("spmm_f32_blk2x4_2x1v_avx512", kAvx512, 4, 2, 16, spmm_f32_blk2x4_2x1v_avx512),
+    tile("spmm_f32_blk2x1_2x1v_avx512", kAvx512, 1, 2, 16, spmm_f32_blk2x1_2x1v_avx512),
+    tile("spmm_f32_blk2x4_2x4v_avx512", kAvx512, 4, 2, 64, spmm_f32_blk2x4_2x4v_avx512),
+    tile("spmm_f32_blk2x1_2x4v_avx512", kAvx512, 1, 2, 64, spmm_f32_blk2x1_2x4v_avx512),
+    tile("spmm_f32_blk2x4_2x8v_avx512", kAvx512, 4, 2, 128, spmm_f32_blk2x4_2x8v_avx512),
+    tile("spmm_f32_blk2x1_2x8v_avx512", kAvx512, 1, 2, 128, spmm_f32_blk2x1_2x8v_avx512),
+    tile("spmm_f32_blk4x4_4x1v_avx512", kAvx512, 4, 4, 16, spmm_f32_blk4x4_4x1v_avx512),
+    tile("spmm_f32_blk4x1_4x1v_avx512", kAvx512, 1, 4, 16, spmm_f32_blk4x1_4x1v_avx512),
+    tile("spmm_f32_blk4x4_4x2v_avx512", kAvx512, 4, 4, 32, spmm_f32_blk4x4_4x2v_avx512),
+    tile("spmm_f32_blk4x1_4x2v_avx512", kAvx512, 1, 4, 32, spmm_f32_blk4x1_4x2v_avx512),
+    tile("spmm_f32_blk4x4_4x4v_avx512", kAvx512, 4, 4, 64, spmm_f32_blk4x4_4x4v_avx512),
+    tile("spmm_f32_blk4x1_4x4v_avx512", kAvx512, 1, 4, 64, spmm_f32_blk4x1_4x4v_avx512),
+    tile("spmm_f32_blk4x4_4x6v_avx512", kAvx512, 4, 4, 96, spmm_f32_blk4x4_4x6v_avx512),
+    tile("spmm_f32_blk4x1_4x6v_avx512", kAvx512, 1, 4, 96, spmm_f32_blk4x1_4x6v_avx512),
+    tile("spmm_f32_blk8x4_8x1v_avx512", kAvx512, 4, 8, 16, spmm_f32_blk8x4_8x1v_avx512),
+    tile("spmm_f32_blk8x1_8x1v_avx512", kAvx512, 1, 8, 16, spmm_f32_blk8x1_8x1v_avx512),
+    tile("spmm_f32_blk8x4_8x2v_avx512", kAvx512, 4, 8, 32, spmm_f32_blk8x4_8x2v_avx512),
+    tile("spmm_f32_blk8x1_8x2v_avx512", kAvx512, 1, 8, 32, spmm_f32_blk8x1_8x2v_avx512),
+    tile("spmm_f32_blk8x4_8x3v_avx512", kAvx512, 4, 8, 48, spmm_f32_blk8x4_8x3v_avx512),
+    tile("spmm_f32_blk8x1_8x3v_avx512", kAvx512, 1, 8, 48, spmm_f32_blk8x1_8x3v_avx512),
+    tile("spmm_f32_blk16x4_16x1v_avx512", kAvx512, 4, 16, 16, spmm_f32_blk16x4_16x1v_avx512),
+    tile("spmm_f32_blk16x1_16x1v_avx512", kAvx512, 1, 16, 16, spmm_f32_blk16x1_16x1v_avx512),
+    vector("spmv_f32_blk8x4_8x1_avx512", kAvx512, 4, 8, spmv_f32_blk8x4_8x1_avx512),
+    vector("spmv_f32_blk8x1_8x1_avx512", kAvx512, 1, 8, spmv_f32_blk8x1_8x1_avx512),
+    vector("spmv_f32_blk16x4_16x1_avx512", kAvx512, 4, 16, spmv_f32_blk16x4_16x1_avx512),
+    vector("spmv_f32_blk16x1_16x1_avx512", kAvx512, 1, 16, spmv_f32_blk16x1_16x1_avx512),
+};
+
+}  // namespace
+
+std::span<const KernelInfo> spmm_f32_kernels() { return kRows; }
+
+}  // namespace espalier::kernels

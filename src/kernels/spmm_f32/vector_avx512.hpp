@@ -1,0 +1,67 @@
+// Sixteen f32 in a zmm register, for the templates of this folder. Include from _avx512.cpp files only.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace espalier::kernels {
+namespace {
+
+struct Vector512 {
+  using Reg = __m512;
+  static constexpr std::int64_t kLanes = 16;
+
+  static Reg zero() { return _mm512_setzero_ps(); }
+  static Reg load(const float* p) { return _mm512_loadu_ps(p); }
+  static Reg broadcast(const float* p) { return _mm512_set1_ps(*p); }
+  static void store(float* p, Reg v) { _mm512_storeu_ps(p, v); }
+  static Reg load_first(const float* p, int lanes) { return _mm512_maskz_loadu_ps(first(lanes), p); }
+  static void store_first(float* p, Reg v, int lanes) { _mm512_mask_storeu_ps(p, first(lanes), v); }
+  static Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
+  static Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
+  static Reg sub(Reg a, Reg b) { return _mm512_sub_ps(a, b); }
+  static Reg mul(Reg a, Reg b) { return _mm512_mul_ps(a, b); }
+  static Reg div(Reg a, Reg b) { return _mm512_div_ps(a, b); }
+  // When either is a NaN both return the second.
+  static Reg min(Reg a, Reg b) { return _mm512_min_ps(a, b); }
+  static Reg max(Reg a, Reg b) { return _mm512_max_ps(a, b); }
+  static Reg round(Reg a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+  static Reg times_power_of_two(Reg a, Reg power) { return _mm512_scalef_ps(a, power); }
+  // Per lane a < b ? yes : no.
+  static Reg select_less(Reg a, Reg b, Reg yes, Reg no) {
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), no, yes);
+  }
+
+  static void transpose(Reg (&rows)[16]) {
+    Reg t[16];
+    for (int i = 0; i < 16; i += 2) {
+      t[i] = _mm512_unpacklo_ps(rows[i], rows[i + 1]);
+      t[i + 1] = _mm512_unpackhi_ps(rows[i], rows[i + 1]);
+    }
+    for (int i = 0; i < 16; i += 4) {
+      rows[i] = _mm512_shuffle_ps(t[i], t[i + 2], 0x44);
+      rows[i + 1] = _mm512_shuffle_ps(t[i], t[i + 2], 0xee);
+      rows[i + 2] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+      rows[i + 3] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+    }
+    for (int i = 0; i < 4; ++i) {
+      t[i] = _mm512_shuffle_f32x4(rows[i], rows[i + 4], 0x88);
+      t[i + 4] = _mm512_shuffle_f32x4(rows[i], rows[i + 4], 0xdd);
+      t[i + 8] = _mm512_shuffle_f32x4(rows[i + 8], rows[i + 12], 0x88);
+      t[i + 12] = _mm512_shuffle_f32x4(rows[i + 8], rows[i + 12], 0xdd);
+    }
+    for (int i = 0; i < 4; ++i) {
+      rows[i] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88);
+      rows[i + 4] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88);
+      rows[i + 8] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd);
+      rows[i + 12] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd);
+    }
+  }
+
+ private:
+  static __mmask16 first(int lanes) { return static_cast<__mmask16>((1U << lanes) - 1U); }
+};
+
+}  // namespace
+}  // namespace espalier::kernels

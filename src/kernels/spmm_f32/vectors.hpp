@@ -1,0 +1,90 @@
+// n = 1: y = W x with the vectors along the rows of W, which is what the packed strips hold in order.
+//
+//   y[R] += W[R][k] * x[k]   (x broadcast)
+//
+// Bound by reading W once: R values per broadcast. Sums of columns k mod 4 are kept apart, so that four multiply-adds
+// are under way, and joined at the end: the bits differ from the tile kernels, within rounding.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/spmm_args.hpp"
+#include "kernels/spmm_f32/activation.hpp"
+
+namespace espalier::kernels {
+
+// Y of `count` rows from sums[count]; R and Y may be strided.
+template <typename V>
+[[gnu::noinline]] inline void finish_column(const SpmmArgs& args, const float* sums, std::int64_t row,
+                                            std::int64_t count) {
+  const Epilogue& e = args.epilogue;
+  for (std::int64_t first = 0; first < count; first += V::kLanes) {
+    const std::int64_t lanes = count - first < V::kLanes ? count - first : V::kLanes;
+    alignas(64) float values[V::kLanes] = {};
+    for (std::int64_t i = 0; i < lanes; ++i) {
+      const std::int64_t absolute = row + first + i;
+      const float scale = e.row_scale != nullptr ? e.alpha * e.row_scale[absolute] : e.alpha;
+      values[i] = sums[first + i] * scale;
+      if (e.bias != nullptr) values[i] += e.bias[absolute];
+      if (e.residual != nullptr)
+        values[i] += e.beta * *reinterpret_cast<const float*>(reinterpret_cast<const char*>(e.residual) +
+                                                              absolute * e.residual_stride);
+    }
+    V::store(values, activate_vector<V>(e, V::load(values)));
+    char* const y = static_cast<char*>(args.y);
+    for (std::int64_t i = 0; i < lanes; ++i)
+      *reinterpret_cast<float*>(y + (row + first + i) * args.y_row_stride) = values[i];
+  }
+}
+
+// Strips of R = A vectors of V. Blocks a multiple of Step (1 or 4) columns wide.
+template <typename V, int A, int Step>
+inline void run_vector_strips(const SpmmArgs& args) {
+  constexpr std::int64_t kRows = A * V::kLanes;
+  const std::int64_t strips_per_block = args.block_rows / kRows;
+  const std::int64_t block_values = args.block_cols * kRows;
+  for (std::int64_t strip = args.first_strip; strip < args.last_strip; ++strip) {
+    const std::int64_t block_row = strip / strips_per_block;
+    const std::int64_t first = args.starts[block_row], last = args.starts[block_row + 1];
+    const std::int64_t strip_start = first * strips_per_block + (strip % strips_per_block) * (last - first);
+    const float* w = static_cast<const float*>(args.values) + strip_start * block_values;
+    typename V::Reg acc[4][A];
+#pragma GCC unroll 4
+    for (int s = 0; s < 4; ++s)
+#pragma GCC unroll 4
+      for (int v = 0; v < A; ++v) acc[s][v] = V::zero();
+    const auto add_column = [&](int sum, const float* weights, const float* x) {
+      const typename V::Reg xs = V::broadcast(x);
+#pragma GCC unroll 4
+      for (int v = 0; v < A; ++v) acc[sum][v] = V::fma(V::load(weights + v * V::kLanes), xs, acc[sum][v]);
+    };
+    const float* const x = static_cast<const float*>(args.x);
+    std::int64_t unit = first;
+    if constexpr (Step == 4) {
+      for (; unit < last; ++unit) {
+        const float* const block_x = x + args.columns[unit];
+        for (std::int32_t column = 0; column < args.block_cols; column += 4, w += 4 * kRows)
+#pragma GCC unroll 4
+          for (int s = 0; s < 4; ++s) add_column(s, w + s * kRows, block_x + column + s);
+      }
+    } else if (args.block_cols == 1) {
+      for (; unit + 4 <= last; unit += 4, w += 4 * kRows)
+#pragma GCC unroll 4
+        for (int s = 0; s < 4; ++s) add_column(s, w + s * kRows, x + args.columns[unit + s]);
+      for (; unit < last; ++unit, w += kRows) add_column(0, w, x + args.columns[unit]);
+    } else {
+      for (; unit < last; ++unit)
+        for (std::int32_t column = 0; column < args.block_cols; ++column, w += kRows)
+          add_column(0, w, x + args.columns[unit] + column);
+    }
+    alignas(64) float sums[kRows];
+#pragma GCC unroll 4
+    for (int v = 0; v < A; ++v)
+      V::store(sums + v * V::kLanes, V::add(V::add(acc[0][v], acc[1][v]), V::add(acc[2][v], acc[3][v])));
+    const std::int64_t row = strip * kRows;
+    finish_column<V>(args, sums, row, args.rows - row < kRows ? args.rows - row : kRows);
+  }
+}
+
+}  // namespace espalier::kernels

@@ -1,0 +1,26 @@
+// All rows of all families, one span. A new family adds its rows here.
+#include <algorithm>
+#include <vector>
+
+#include "kernels/kernel_info.hpp"
+#include "kernels/spmm_f32/table.hpp"
+
+namespace espalier::kernels {
+
+std::span<const KernelInfo> spmm_kernels() {
+  static const std::vector<KernelInfo> rows = [] {
+    std::vector<KernelInfo> all;
+    for (const std::span<const KernelInfo> family : {spmm_f32_kernels()})
+      all.insert(all.end(), family.begin(), family.end());
+    return all;
+  }();
+  return rows;
+}
+
+const KernelInfo* find_kernel(std::string_view name) {
+  const std::span<const KernelInfo> rows = spmm_kernels();
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const KernelInfo& row) { return row.name == name; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+}  // namespace espalier::kernels
