@@ -17,7 +17,7 @@ set(ESPALIER_ISA_FLAGS_amx ${ESPALIER_ISA_FLAGS_vnni} -mavx512vbmi -mavx512vbmi2
 # GCC 12 calls the undefined operands inside its own AVX-512 intrinsics uninitialised (GCC bug 105593).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   foreach(isa avx512 vnni amx)
-    list(APPEND ESPALIER_ISA_FLAGS_${isa} -Wno-maybe-uninitialized)
+    list(APPEND ESPALIER_ISA_FLAGS_${isa} -Wno-uninitialized -Wno-maybe-uninitialized)
   endforeach()
 endif()
 

@@ -140,7 +140,7 @@ struct ConvOptions {
   float low = 0, high = 0;  // as espalier::activate
   // Also write the output split for a consumer of stride 2 (1 or 4 phases), while it is in cache. Only with kChannels;
   // with kPixels run split_phases afterwards.
-  std::optional<PlanarLayout> phases;
+  std::optional<PlanarLayout> phases = std::nullopt;
 };
 
 // All 64-byte aligned, in the planned layouts. `residual` has the output's layout (nullptr: none) and may be the output
@@ -169,6 +169,11 @@ class PlannedConv {
   const PlanarLayout& output() const { return output_; }
 
  private:
+  void run_set(ConvArgs args, std::int64_t set, const ConvBuffers& buffers) const noexcept;
+  void follow_up(const ConvArgs& args, std::int64_t set, const ConvBuffers& buffers) const noexcept;
+  void clear_edges(const ConvArgs& args, std::int64_t group_begin, std::int64_t group_end, bool lead,
+                   bool tail) const noexcept;
+
   ConvShape shape_;
   PlanarLayout input_, output_;
   PackedConv weights_;

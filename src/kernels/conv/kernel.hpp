@@ -1,48 +1,16 @@
-// The kernels of planar convolutions and the table of them.
+// The table of convolution kernels.
 //
-// A kernel computes, for one plane set, row groups [group_begin, group_end) times register tiles [tile_begin,
-// tile_end). A register tile is `rows` output channels by `tile_slots` slots; the last tile of a plane is narrower.
-// Input planes are read at any alignment, within the plane (PlanarGeometry reserves the reach); output and residual are
-// read and written in whole aligned vectors, pads as zeros. No allocation, threads, exceptions or globals. The residual
-// may be the output.
+// Names: conv_f32_blk8_8x3v_avx512: row groups of 8 output channels that share their kept input channels, a register
+// tile of 8 rows x 3 vectors. The name is also the function's symbol.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <espalier/cpu.hpp>
 #include <span>
 #include <string_view>
 
+#include "kernels/conv/conv_args.hpp"
+
 namespace espalier::conv {
-
-struct ConvArgs {
-  // Packed weights (PackedConv).
-  const float* values = nullptr;
-  const std::int32_t* starts = nullptr;
-  const std::int32_t* columns = nullptr;
-  const float* bias = nullptr;
-  std::int64_t out_channels = 0;
-  int taps = 1;
-  int cols = 1;  // input channels of an entry
-
-  const float* input = nullptr;                 // slot 0 (the origin) of plane 0
-  std::ptrdiff_t input_channel_stride = 0;      // bytes from one input channel to the next
-  const std::ptrdiff_t* tap_offsets = nullptr;  // bytes, one per tap
-
-  float* output = nullptr;                 // slot 0 of plane 0
-  const float* residual = nullptr;         // the same of the residual; nullptr: none
-  std::ptrdiff_t output_plane_stride = 0;  // bytes; the residual's too
-  const std::uint8_t* pixel_mask = nullptr;
-  std::int64_t slots = 0;  // to compute in a plane: a multiple of 16
-
-  float low = 0, high = 0;  // results are clamped to [low, high]; -inf and inf for no activation
-
-  std::int64_t group_begin = 0, group_end = 0;
-  std::int64_t tile_begin = 0, tile_end = 0;
-};
-
-// Runs the part of the output that `args` names, row groups outer, tiles inner.
-using ConvFn = void (*)(const ConvArgs& args);
 
 struct ConvKernel {
   std::string_view name;

@@ -23,6 +23,7 @@
 namespace espalier::conv {
 
 inline constexpr std::int64_t kLine = 16;  // slots of a cache line; the widest vector
+inline constexpr std::size_t kGuardBytes = 128;
 
 struct PlanarRequest {
   std::int64_t height = 1, width = 1, batch = 1;
@@ -94,7 +95,8 @@ struct PlanarLayout {
 
   std::int64_t planes() const { return channels * phases; }
   std::int64_t set_stride() const { return planes() * geometry.plane_stride(); }
-  std::size_t bytes() const { return static_cast<std::size_t>(geometry.sets() * set_stride() * 4); }
+  // A buffer ends with bytes that may be read and are never used.
+  std::size_t bytes() const { return static_cast<std::size_t>(geometry.sets() * set_stride() * 4) + kGuardBytes; }
   // Slot of pixel (y, x) of channel c in image n (phase 0).
   std::int64_t index(std::int64_t n, std::int64_t c, std::int64_t y, std::int64_t x) const {
     return (n / geometry.images_per_plane()) * set_stride() + c * phases * geometry.plane_stride() +

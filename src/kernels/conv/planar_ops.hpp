@@ -1,9 +1,9 @@
 // What happens to planar tensors besides convolutions: conversions, pools, additions, phases.
 //
-// Every function computes planes [begin, end) of the *output* (plane p of plane set p / planes), whole and with zero
-// pads, so that any split of 0 .. sets * planes over threads does; functions that write a non-planar tensor compute
-// channels [begin, end) of batch * channels. No allocation, no threads. The table of the best allowed instruction set
-// is taken once: const PlanarOps& ops = planar_ops(active_isa());
+// Every function works on planes [begin, end) of a planar tensor (plane p belongs to plane set p / planes) or on what
+// its comment says, so that any split of the range over threads does. Planar results are written whole, with zero pads.
+// No allocation, no threads. The table of the best allowed instruction set is taken once: const PlanarOps ops =
+// planar_ops(active_isa());
 #pragma once
 
 #include <cstdint>
@@ -27,41 +27,53 @@ struct PoolShape {
   bool count_include_pad = false;  // average: divide by the whole window
 };
 
-struct PlanarOps {
+struct PlaneLoops;  // plane_loops.hpp
+
+class PlanarOps {
+ public:
+  explicit PlanarOps(const PlaneLoops& loops) : loops_(&loops) {}
+
   // [batch, channels, height, width] <-> planar (phases 1).
-  void (*from_nchw)(const float* nchw, const PlanarLayout& layout, float* planar, PlaneRange planes);
-  void (*to_nchw)(const PlanarLayout& layout, const float* planar, float* nchw, PlaneRange planes);
+  void from_nchw(const float* nchw, const PlanarLayout& layout, float* planar, PlaneRange planes) const noexcept;
+  void to_nchw(const PlanarLayout& layout, const float* planar, float* nchw, PlaneRange planes) const noexcept;
   // [batch, channels / 16, height, width, 16] (oneDNN's nChw16c, channels padded to 16 with zeros) <-> planar.
-  void (*from_blocked16)(const float* blocked, const PlanarLayout& layout, float* planar, PlaneRange planes);
-  // Ranges over batch * ceil(channels / 16) blocks.
-  void (*to_blocked16)(const PlanarLayout& layout, const float* planar, float* blocked, PlaneRange blocks);
-  // [batch, height, width, channels] -> planar and back; ranges over batch * ceil(channels / 16) groups of 16 channels.
-  void (*from_nhwc)(const float* nhwc, const PlanarLayout& layout, float* planar, PlaneRange groups);
-  void (*to_nhwc)(const PlanarLayout& layout, const float* planar, float* nhwc, PlaneRange groups);
-  // The image `in` split by parity into `out` (4 phases), or its even rows and columns (1 phase); ranges over channels
-  // of all sets: sets * channels.
-  void (*split_phases)(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
-                       PlaneRange channels);
+  // Ranges over batch * ceil(channels / 16) groups of 16 channels.
+  void from_blocked16(const float* blocked, const PlanarLayout& layout, float* planar,
+                      PlaneRange groups) const noexcept;
+  void to_blocked16(const PlanarLayout& layout, const float* planar, float* blocked, PlaneRange groups) const noexcept;
+  // [batch, height, width, channels] <-> planar; the same ranges.
+  void from_nhwc(const float* nhwc, const PlanarLayout& layout, float* planar, PlaneRange groups) const noexcept;
+  void to_nhwc(const PlanarLayout& layout, const float* planar, float* nhwc, PlaneRange groups) const noexcept;
+  // The image `in` split by parity into `out` (4 phases), or its even rows and columns (1 phase); ranges over
+  // channels of all sets: sets * channels.
+  void split_phases(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
+                    PlaneRange channels) const noexcept;
   // The same straight from [batch, channels, height, width].
-  void (*split_phases_nchw)(const float* nchw, std::int64_t height, std::int64_t width, const PlanarLayout& out,
-                            float* phases, PlaneRange channels);
+  void split_phases_nchw(const float* nchw, std::int64_t height, std::int64_t width, const PlanarLayout& out,
+                         float* phases, PlaneRange channels) const noexcept;
   // Pools of any window; vectorised for 3x3 and 2x2 with stride 2 and for stride 1.
-  void (*max_pool)(const PoolShape& pool, const PlanarLayout& in, const float* x, const PlanarLayout& out, float* y,
-                   PlaneRange planes);
-  void (*average_pool)(const PoolShape& pool, const PlanarLayout& in, const float* x, const PlanarLayout& out, float* y,
-                       PlaneRange planes);
+  void max_pool(const PoolShape& pool, const PlanarLayout& in, const float* x, const PlanarLayout& out, float* y,
+                PlaneRange planes) const noexcept;
+  void average_pool(const PoolShape& pool, const PlanarLayout& in, const float* x, const PlanarLayout& out, float* y,
+                    PlaneRange planes) const noexcept;
   // Mean over each image -> [batch, channels], row-major; ranges over planes of `in`.
-  void (*global_average)(const PlanarLayout& in, const float* x, float* y, PlaneRange planes);
+  void global_average(const PlanarLayout& in, const float* x, float* y, PlaneRange planes) const noexcept;
   // y = clamp(a + b, low, high) in one layout; b may be nullptr.
-  void (*add)(const PlanarLayout& layout, const float* a, const float* b, float low, float high, float* y,
-              PlaneRange planes);
+  void add(const PlanarLayout& layout, const float* a, const float* b, float low, float high, float* y,
+           PlaneRange planes) const noexcept;
+
+ private:
+  const PlaneLoops* loops_;
 };
 
 // The functions for the highest instruction set at or below `isa`.
-const PlanarOps& planar_ops(Isa isa);
+PlanarOps planar_ops(Isa isa);
 
 // Any activation over planes in place, pads kept zero (kRelu and kClip are cheaper as bounds of `add`).
 void activate_planes(const PlanarLayout& layout, float* planar, Activation activation, float low, float high,
                      PlaneRange planes);
+// The same over slots [begin, end) of one plane, from its origin on.
+void activate_slots(float* plane, const std::uint8_t* pixel_mask, std::int64_t begin, std::int64_t end,
+                    Activation activation, float low, float high) noexcept;
 
 }  // namespace espalier::conv

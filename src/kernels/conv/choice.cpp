@@ -1,0 +1,107 @@
+// Which kernels, loop orders and splits are worth timing for a layer, by a model of operations and bytes.
+#include <algorithm>
+#include <cmath>
+
+#include "base/fail.hpp"
+#include "kernels/conv/conv.hpp"
+
+namespace espalier::conv {
+namespace {
+
+// Cycles and bytes, at a nominal clock; only ratios between candidates matter.
+constexpr double kCyclesPerMs = 3.2e6;
+constexpr double kL2BytesPerCycle = 24, kFarBytesPerCycle = 8;
+constexpr double kNearBytes = 1.2e6;  // of a private L2, for one operand
+
+std::int64_t lanes_of(Isa isa) { return isa == Isa::kScalar ? 4 : isa == Isa::kAvx2 ? 8 : 16; }
+
+double ceil_div(double a, double b) { return std::ceil(a / b); }
+
+// The density that groups of `rows` see when independent block rows meet in one group.
+double union_density(double density, std::int64_t block_rows, int rows) {
+  return 1 - std::pow(1 - density, ceil_div(rows, static_cast<double>(std::min<std::int64_t>(block_rows, rows))));
+}
+
+double predict_ms(const ConvShape& s, const PlanarGeometry& out, const ConvChoice& choice, double density,
+                  int threads) {
+  const ConvKernel& kernel = *choice.kernel;
+  const double lanes = static_cast<double>(lanes_of(kernel.isa));
+  const double slots = static_cast<double>(out.vectors() * kLine), rows = kernel.rows;
+  const double vectors = kernel.tile_slots / lanes;
+  const double groups = ceil_div(static_cast<double>(s.out_channels), rows);
+  const double tiles = ceil_div(slots, kernel.tile_slots) * static_cast<double>(out.sets());
+  const double steps = static_cast<double>(s.in_channels * s.taps()) * density;
+
+  const double units = choice.split == ConvSplit::kChannels ? groups : tiles;
+  const double idle = ceil_div(units, threads) / (units / threads);
+  const double per_step = std::max(rows * vectors / 2, (rows + vectors * 1.75) / 2);
+  const double compute = groups * slots / kernel.tile_slots * static_cast<double>(out.sets()) *
+                         (steps * per_step + rows * vectors * 2 + 30);
+
+  const double weight_bytes = groups * steps * rows * 4, pixel_bytes = static_cast<double>(s.in_channels) * slots * 4;
+  const bool tiles_outer = choice.chunk_tiles == 1;
+  const double near = [&] {
+    const double again = tiles_outer ? weight_bytes : pixel_bytes;
+    return again < kNearBytes ? kL2BytesPerCycle : kFarBytesPerCycle;
+  }();
+  const double repeated =
+      tiles_outer ? weight_bytes * tiles : pixel_bytes * static_cast<double>(out.sets()) * groups * density;
+  // What streams past is hidden behind the arithmetic for the most part.
+  return (compute * idle + 0.35 * repeated / near + weight_bytes / kFarBytesPerCycle * 0.3) / kCyclesPerMs / threads;
+}
+
+}  // namespace
+
+std::string ConvChoice::name() const {
+  if (kernel == nullptr) return "none";
+  return fmt::format("{}/{}/{}", kernel->name, split == ConvSplit::kPixels ? "pixels" : "channels", chunk_tiles);
+}
+
+Result<ConvChoice> parse_choice(std::string_view name) {
+  const auto bad = [&](const char* what) {
+    return fail(ErrorCode::kInvalidData,
+                "'{}' names no convolution kernel of this build: {}; expected kernel/pixels|channels/chunk", name,
+                what);
+  };
+  const std::size_t first = name.find('/'), second = name.find('/', first == name.npos ? first : first + 1);
+  if (second == name.npos) return bad("two slashes are missing");
+  ConvChoice choice;
+  choice.kernel = find_conv_kernel(name.substr(0, first));
+  if (choice.kernel == nullptr) return bad("unknown kernel");
+  const std::string_view split = name.substr(first + 1, second - first - 1), chunk = name.substr(second + 1);
+  if (split != "pixels" && split != "channels") return bad("unknown split");
+  choice.split = split == "pixels" ? ConvSplit::kPixels : ConvSplit::kChannels;
+  if (chunk.empty() || chunk.size() > 6) return bad("the chunk is no number below 1000000");
+  for (const char c : chunk) {
+    if (c < '0' || c > '9') return bad("the chunk is no number");
+    choice.chunk_tiles = choice.chunk_tiles * 10 + (c - '0');
+  }
+  return choice;
+}
+
+std::vector<ConvCandidate> conv_candidates(const ConvShape& shape, const PlanarGeometry& output, Block block,
+                                           double mask_density, Isa isa, int threads, std::size_t limit) {
+  Isa best = Isa::kScalar;
+  for (const ConvKernel& kernel : conv_kernels())
+    if (kernel.isa <= isa) best = std::max(best, kernel.isa);
+  std::vector<ConvCandidate> candidates;
+  for (const ConvKernel& kernel : conv_kernels()) {
+    if (kernel.isa != best) continue;
+    const double density = union_density(mask_density, block.rows, kernel.rows);
+    const std::int64_t tiles = (output.vectors() * kLine + kernel.tile_slots - 1) / kernel.tile_slots;
+    for (const ConvSplit split : {ConvSplit::kPixels, ConvSplit::kChannels}) {
+      if (threads == 1 && split == ConvSplit::kPixels) continue;
+      if (split == ConvSplit::kPixels && tiles * output.sets() < threads) continue;
+      for (const int chunk : {0, 1}) {
+        if (chunk == 1 && tiles == 1) continue;
+        const ConvChoice choice{&kernel, split, chunk};
+        candidates.push_back({choice, predict_ms(shape, output, choice, density, threads)});
+      }
+    }
+  }
+  std::ranges::stable_sort(candidates, {}, &ConvCandidate::predicted_ms);
+  if (candidates.size() > limit) candidates.resize(limit);
+  return candidates;
+}
+
+}  // namespace espalier::conv

@@ -1,0 +1,29 @@
+#include "kernels/conv/kernel.hpp"
+
+#include "kernels/conv/conv_f32.hpp"
+
+namespace espalier::conv {
+namespace {
+
+constexpr ConvKernel kKernels[] = {
+    {"conv_f32_blk4_4x2v_scalar", Isa::kScalar, 4, 8, conv_f32_blk4_4x2v_scalar},
+    {"conv_f32_blk1_1x8v_scalar", Isa::kScalar, 1, 32, conv_f32_blk1_1x8v_scalar},
+    {"conv_f32_blk4_4x3v_avx2", Isa::kAvx2, 4, 24, conv_f32_blk4_4x3v_avx2},
+    {"conv_f32_blk1_1x12v_avx2", Isa::kAvx2, 1, 96, conv_f32_blk1_1x12v_avx2},
+    {"conv_f32_blk8_8x3v_avx512", Isa::kAvx512, 8, 48, conv_f32_blk8_8x3v_avx512},
+    {"conv_f32_blk4_4x6v_avx512", Isa::kAvx512, 4, 96, conv_f32_blk4_4x6v_avx512},
+    {"conv_f32_blk4_4x4v_avx512", Isa::kAvx512, 4, 64, conv_f32_blk4_4x4v_avx512},
+    {"conv_f32_blk1_1x16v_avx512", Isa::kAvx512, 1, 256, conv_f32_blk1_1x16v_avx512},
+};
+
+}  // namespace
+
+std::span<const ConvKernel> conv_kernels() { return kKernels; }
+
+const ConvKernel* find_conv_kernel(std::string_view name) {
+  for (const ConvKernel& kernel : kKernels)
+    if (kernel.name == name) return &kernel;
+  return nullptr;
+}
+
+}  // namespace espalier::conv

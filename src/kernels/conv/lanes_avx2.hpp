@@ -1,0 +1,73 @@
+// Eight f32 in a ymm register, for the loop templates of this folder. Include from _avx2.cpp files only.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace espalier::conv {
+namespace {
+
+struct LanesAvx2 {
+  using Reg = __m256;
+  using Mask = __m256;
+  static constexpr int kWidth = 8;
+
+  static Reg zero() { return _mm256_setzero_ps(); }
+  static Reg load(const float* p) { return _mm256_loadu_ps(p); }
+  static Reg broadcast(const float* p) { return _mm256_broadcast_ss(p); }
+  static void store(float* p, Reg r) { _mm256_storeu_ps(p, r); }
+  static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
+  static Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
+  // A NaN in `x` stays: both instructions return their second operand then.
+  static Reg clamp(Reg x, Reg low, Reg high) { return _mm256_min_ps(high, _mm256_max_ps(low, x)); }
+  static Reg mul(Reg a, Reg b) { return _mm256_mul_ps(a, b); }
+  // The larger; a NaN when either is one.
+  static Reg max_nan(Reg a, Reg b) {
+    const Reg larger = _mm256_max_ps(a, b);
+    return _mm256_blendv_ps(larger, a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+  }
+  // The bits of slots [slot, slot + 8); slot is a multiple of 8.
+  static Mask pixels(const std::uint8_t* mask, std::int64_t slot) {
+    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    const __m256i bits = _mm256_and_si256(_mm256_set1_epi32(mask[slot / 8]), bit);
+    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(bits, bit));
+  }
+  static Reg keep(Mask mask, Reg r) { return _mm256_and_ps(mask, r); }
+  // Element 2 i and 2 i + 1 of the sixteen at p.
+  static Reg load_even(const float* p) { return pick<0x88>(p); }
+  static Reg load_odd(const float* p) { return pick<0xdd>(p); }
+  static Reg load_first(const float* p, int count) { return _mm256_maskload_ps(p, first(count)); }
+  static void store_first(float* p, Reg r, int count) { _mm256_maskstore_ps(p, first(count), r); }
+  static void transpose(Reg (&rows)[8]) {
+    Reg t[8];
+    for (int i = 0; i < 8; i += 2) {
+      t[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
+      t[i + 1] = _mm256_unpackhi_ps(rows[i], rows[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) {
+      rows[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
+      rows[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
+      rows[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+      rows[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+    }
+    for (int i = 0; i < 4; ++i) {
+      t[i] = _mm256_permute2f128_ps(rows[i], rows[i + 4], 0x20);
+      t[i + 4] = _mm256_permute2f128_ps(rows[i], rows[i + 4], 0x31);
+    }
+    for (int i = 0; i < 8; ++i) rows[i] = t[i];
+  }
+
+ private:
+  static __m256i first(int count) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
+  template <int kSelect>
+  static Reg pick(const float* p) {
+    const __m256 both = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8), kSelect);
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(both), 0xd8));
+  }
+};
+
+}  // namespace
+}  // namespace espalier::conv

@@ -1,0 +1,165 @@
+// The loops of plane_loops.hpp over a vector type `V` (lanes_*.hpp). Include from plane_loops_<isa>.cpp only.
+// All are bound by memory: a split reads and writes every slot once, a pool reads each input row kernel_h / stride_h
+// times from L1.
+#pragma once
+
+#include "kernels/conv/plane_loops.hpp"
+
+namespace espalier::conv {
+namespace {
+
+inline std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+inline std::int64_t most(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
+
+// One row: even columns to `even`, odd ones to `odd` (nullptr: dropped), zeros up to `pitch`.
+template <class V>
+void split_row(const float* x, std::int64_t width, bool guarded, float* even, float* odd, std::int64_t pitch) {
+  const std::int64_t evens = (width + 1) / 2, odds = width / 2;
+  std::int64_t i = 0;
+  for (; i < evens && (guarded || 2 * (i + V::kWidth) <= width); i += V::kWidth) {
+    const float* pair = x + 2 * i;
+    V::store_first(even + i, V::load_even(pair), static_cast<int>(least(evens - i, V::kWidth)));
+    if (odd != nullptr && i < odds)
+      V::store_first(odd + i, V::load_odd(pair), static_cast<int>(least(odds - i, V::kWidth)));
+  }
+  for (; i < evens; ++i) {
+    even[i] = x[2 * i];
+    if (odd != nullptr && i < odds) odd[i] = x[2 * i + 1];
+  }
+  for (i = evens; i < pitch; ++i) even[i] = 0;
+  for (i = odds; odd != nullptr && i < pitch; ++i) odd[i] = 0;
+}
+
+template <class V>
+void split_image(const SplitArgs& a) {
+  for (std::int64_t y = 0; y < a.rows; y += 2)
+    split_row<V>(a.image + y * a.pitch, a.width, a.guarded, a.phases + y / 2 * a.phase_pitch,
+                 a.even_only ? nullptr : a.phases + a.phase_stride + y / 2 * a.phase_pitch, a.phase_pitch);
+  if (a.even_only) return;
+  float* odd = a.phases + 2 * a.phase_stride;
+  for (std::int64_t y = 1; y < a.rows; y += 2)
+    split_row<V>(a.image + y * a.pitch, a.width, a.guarded, odd + y / 2 * a.phase_pitch,
+                 odd + a.phase_stride + y / 2 * a.phase_pitch, a.phase_pitch);
+  if (a.rows % 2 == 0) return;
+  for (std::int64_t phase = 0; phase < 2; ++phase)
+    for (std::int64_t x = 0; x < a.phase_pitch; ++x) odd[phase * a.phase_stride + a.rows / 2 * a.phase_pitch + x] = 0;
+}
+
+// One output of a pool, windows cut at the edges.
+inline float pool_one(const PoolArgs& a, std::int64_t oy, std::int64_t ox) {
+  const std::int64_t y0 = oy * a.stride_h - a.pad_top, x0 = ox * a.stride_w - a.pad_left;
+  const std::int64_t y_begin = most(y0, 0), y_end = least(y0 + a.kernel_h, a.rows);
+  const std::int64_t x_begin = most(x0, 0), x_end = least(x0 + a.kernel_w, a.width);
+  float sum = 0, highest = -__builtin_inff();
+  bool nan = false;
+  for (std::int64_t y = y_begin; y < y_end; ++y)
+    for (std::int64_t x = x_begin; x < x_end; ++x) {
+      const float value = a.image[y * a.pitch + x];
+      nan = nan || value != value;
+      sum += value;
+      if (value > highest) highest = value;
+    }
+  if (!a.mean) return nan ? __builtin_nanf("") : highest;
+  const std::int64_t padded =
+      (least(y0 + a.kernel_h, a.rows + a.pad_bottom) - y0) * (least(x0 + a.kernel_w, a.width + a.pad_right) - x0);
+  const std::int64_t inside = (y_end - y_begin) * (x_end - x_begin);
+  return sum / static_cast<float>(a.include_pad ? padded : inside);
+}
+
+template <class V>
+void pool_image(const PoolArgs& a) {
+  using Reg = typename V::Reg;
+  // Columns [left, right) have their whole window inside the image.
+  std::int64_t left = (a.pad_left + a.stride_w - 1) / a.stride_w;
+  std::int64_t right = a.width + a.pad_left >= a.kernel_w ? (a.width + a.pad_left - a.kernel_w) / a.stride_w + 1 : 0;
+  right = least(right, a.out_width);
+  left = least(left, a.out_width);
+  if (a.stride_w > 2 || right < left) right = left;
+  for (std::int64_t oy = 0; oy < a.out_rows; ++oy) {
+    float* out = a.out + oy * a.out_pitch;
+    const std::int64_t y0 = oy * a.stride_h - a.pad_top;
+    const std::int64_t y_begin = most(y0, 0), y_end = least(y0 + a.kernel_h, a.rows);
+    const std::int64_t padded_rows = least(y0 + a.kernel_h, a.rows + a.pad_bottom) - y0;
+    const float scale = 1.0F / static_cast<float>((a.include_pad ? padded_rows : y_end - y_begin) * a.kernel_w);
+    for (std::int64_t x = 0; x < left; ++x) out[x] = pool_one(a, oy, x);
+    for (std::int64_t x = left; x < right; x += V::kWidth) {
+      const float* from = a.image + x * a.stride_w - a.pad_left;
+      const float lowest = -__builtin_inff();
+      Reg best = a.mean ? V::zero() : V::broadcast(&lowest);
+      for (std::int64_t y = y_begin; y < y_end; ++y)
+        for (std::int64_t kx = 0; kx < a.kernel_w; ++kx) {
+          const float* p = from + y * a.pitch + kx;
+          const Reg value = a.stride_w == 2 ? V::load_even(p) : V::load(p);
+          best = a.mean ? V::add(best, value) : V::max_nan(best, value);
+        }
+      if (a.mean) best = V::mul(best, V::broadcast(&scale));
+      V::store_first(out + x, best, static_cast<int>(least(right - x, V::kWidth)));
+    }
+    for (std::int64_t x = right; x < a.out_width; ++x) out[x] = pool_one(a, oy, x);
+    for (std::int64_t x = a.out_width; x < a.out_pitch; ++x) out[x] = 0;
+  }
+}
+
+template <class V>
+void to_planes(const TransposeArgs& a) {
+  constexpr int kWidth = V::kWidth;
+  for (int c = 0; c < a.channels; c += kWidth) {
+    const int channels = static_cast<int>(least(a.channels - c, kWidth));
+    for (std::int64_t p = 0; p < a.pixels; p += kWidth) {
+      const int pixels = static_cast<int>(least(a.pixels - p, kWidth));
+      typename V::Reg rows[kWidth];
+      for (int i = 0; i < kWidth; ++i)
+        rows[i] = i < pixels ? V::load_first(a.from + (p + i) * a.pixel_stride + c, channels) : V::zero();
+      V::transpose(rows);
+      for (int i = 0; i < channels; ++i) V::store_first(a.to + (c + i) * a.plane_stride + p, rows[i], pixels);
+    }
+  }
+}
+
+template <class V>
+void from_planes(const TransposeArgs& a) {
+  constexpr int kWidth = V::kWidth;
+  for (int c = 0; c < a.channels; c += kWidth) {
+    const int channels = static_cast<int>(least(a.channels - c, kWidth));
+    for (std::int64_t p = 0; p < a.pixels; p += kWidth) {
+      const int pixels = static_cast<int>(least(a.pixels - p, kWidth));
+      typename V::Reg rows[kWidth];
+      for (int i = 0; i < kWidth; ++i)
+        rows[i] = i < channels ? V::load_first(a.from + (c + i) * a.plane_stride + p, pixels) : V::zero();
+      V::transpose(rows);
+      for (int i = 0; i < pixels; ++i) V::store_first(a.to + (p + i) * a.pixel_stride + c, rows[i], channels);
+    }
+  }
+}
+
+template <class V>
+void add_slots(const float* a, const float* b, const std::uint8_t* mask, std::int64_t slots, float low, float high,
+               float* y) {
+  const auto lows = V::broadcast(&low), highs = V::broadcast(&high);
+  for (std::int64_t i = 0; i < slots; i += V::kWidth) {
+    auto sum = V::load(a + i);
+    if (b != nullptr) sum = V::add(sum, V::load(b + i));
+    V::store(y + i, V::keep(V::pixels(mask, i), V::clamp(sum, lows, highs)));
+  }
+}
+
+template <class V>
+float sum_slots(const float* x, std::int64_t count) {
+  auto sum = V::zero();
+  std::int64_t i = 0;
+  for (; i + V::kWidth <= count; i += V::kWidth) sum = V::add(sum, V::load(x + i));
+  if (i < count) sum = V::add(sum, V::load_first(x + i, static_cast<int>(count - i)));
+  float lanes[V::kWidth];
+  V::store(lanes, sum);
+  float total = 0;
+  for (const float lane : lanes) total += lane;
+  return total;
+}
+
+template <class V>
+constexpr PlaneLoops plane_loops() {
+  return {split_image<V>, pool_image<V>, to_planes<V>, from_planes<V>, add_slots<V>, sum_slots<V>};
+}
+
+}  // namespace
+}  // namespace espalier::conv

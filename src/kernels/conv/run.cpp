@@ -1,0 +1,194 @@
+// A planned convolution and its division into tasks.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "base/check.hpp"
+#include "base/fail.hpp"
+#include "kernels/conv/conv.hpp"
+#include "kernels/conv/planar_ops.hpp"
+
+namespace espalier::conv {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+struct Bounds {
+  float low = -kInfinity, high = kInfinity;
+  bool exact = true;  // the clamp is the whole activation
+};
+
+Bounds bounds_of(const ConvOptions& options) {
+  switch (options.activation) {
+    case Activation::kNone:
+      return {};
+    case Activation::kRelu:
+      return {.low = 0};
+    case Activation::kClip:
+      return {.low = options.low, .high = options.high};
+    default:
+      return {.exact = false};
+  }
+}
+
+// Group at which share `task` of `tasks` begins when groups weigh their kept entries plus a fixed part for the store.
+std::int64_t group_boundary(const PackedConv& w, int task, int tasks) {
+  constexpr std::int64_t kStoreSteps = 8;
+  const auto starts = w.starts.values<std::int32_t>();
+  const std::int64_t steps = w.taps * w.cols;
+  const auto weight = [&](std::int64_t group) {
+    return starts[static_cast<std::size_t>(group)] * steps + group * kStoreSteps;
+  };
+  const std::int64_t target = weight(w.groups()) * task / tasks;
+  std::int64_t low = 0, high = w.groups();
+  while (low < high) {
+    const std::int64_t middle = (low + high) / 2;
+    if (weight(middle) < target)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+struct Share {
+  std::int64_t group_begin, group_end;  // row groups
+  std::int64_t tile_begin, tile_end;    // over all plane sets
+};
+
+}  // namespace
+
+Result<PlannedConv> PlannedConv::make(const ConvShape& shape, const PlanarLayout& input, const PlanarLayout& output,
+                                      PackedConv weights, const ConvOptions& options) {
+  ESPALIER_TRY(check_conv(shape));
+  ESPALIER_TRY(check_layouts(shape, input, output));
+  if (options.choice.kernel == nullptr)
+    return fail(ErrorCode::kInvalidArgument, "planar convolution: no kernel chosen");
+  if (weights.rows != options.choice.kernel->rows || weights.out_channels != shape.out_channels ||
+      weights.in_channels != shape.in_channels || weights.taps != shape.taps())
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "planar convolution: weights are {} x {} with {} taps in groups of {}, kernel {} needs {} x {} with {} taps in "
+        "groups of {}",
+        weights.out_channels, weights.in_channels, weights.taps, weights.rows, options.choice.kernel->name,
+        shape.out_channels, shape.in_channels, shape.taps(), options.choice.kernel->rows);
+  if (options.phases) {
+    const PlanarGeometry& phase = options.phases->geometry;
+    if (options.choice.split != ConvSplit::kChannels)
+      return fail(ErrorCode::kInvalidArgument,
+                  "planar convolution: phases are written along only when split by channels");
+    if (options.phases->channels != shape.out_channels || phase.height() != (shape.out_height() + 1) / 2 ||
+        phase.width() != (shape.out_width() + 1) / 2 || phase.batch() != shape.batch ||
+        phase.images_per_plane() != output.geometry.images_per_plane())
+      return fail(ErrorCode::kInvalidArgument, "planar convolution: the phase layout does not fit the output {}x{}",
+                  shape.out_height(), shape.out_width());
+  }
+  PlannedConv p;
+  p.shape_ = shape;
+  p.input_ = input;
+  p.output_ = output;
+  p.weights_ = std::move(weights);
+  p.options_ = options;
+  const PlanarGeometry& in = input.geometry;
+  for (std::int64_t ky = 0; ky < shape.kernel_h; ++ky)
+    for (std::int64_t kx = 0; kx < shape.kernel_w; ++kx) {
+      const std::int64_t dy = ky * shape.dilation_h - shape.pad_top, dx = kx * shape.dilation_w - shape.pad_left;
+      std::int64_t slots = dy * in.pitch() + dx;
+      if (input.phases == 4) slots = (dy >> 1) * in.pitch() + (dx >> 1) + (2 * (dy & 1) + (dx & 1)) * in.plane_stride();
+      p.tap_offsets_.push_back(static_cast<std::ptrdiff_t>(slots * 4));
+    }
+  return p;
+}
+
+void PlannedConv::run(const ConvBuffers& buffers, int task, int tasks) const noexcept {
+  const ConvKernel& kernel = *options_.choice.kernel;
+  const PlanarGeometry &in = input_.geometry, &out = output_.geometry;
+  const Bounds bounds = bounds_of(options_);
+  ConvArgs args;
+  args.values = weights_.values.values<float>().data();
+  args.starts = weights_.starts.values<std::int32_t>().data();
+  args.columns = weights_.columns.values<std::int32_t>().data();
+  args.bias = weights_.bias.values<float>().data();
+  args.out_channels = shape_.out_channels;
+  args.taps = static_cast<int>(weights_.taps);
+  args.cols = weights_.cols;
+  args.input_channel_stride = static_cast<std::ptrdiff_t>(input_.phases * in.plane_bytes());
+  args.tap_offsets = tap_offsets_.data();
+  args.output_plane_stride = static_cast<std::ptrdiff_t>(out.plane_bytes());
+  args.pixel_mask = out.pixel_mask();
+  args.slots = out.vectors() * kLine;
+  args.low = bounds.low;
+  args.high = bounds.high;
+
+  const std::int64_t tiles = (args.slots + kernel.tile_slots - 1) / kernel.tile_slots;
+  Share share{0, weights_.groups(), 0, out.sets() * tiles};
+  if (options_.choice.split == ConvSplit::kChannels) {
+    share.group_begin = group_boundary(weights_, task, tasks);
+    share.group_end = group_boundary(weights_, task + 1, tasks);
+  } else {
+    const PlaneRange range = range_share(share.tile_end, task, tasks);
+    share.tile_begin = range.begin;
+    share.tile_end = range.end;
+  }
+  if (share.group_begin >= share.group_end) return;
+  for (std::int64_t set = share.tile_begin / tiles; set * tiles < share.tile_end; ++set) {
+    args.input = buffers.input + set * input_.set_stride() + in.origin();
+    args.output = buffers.output + set * output_.set_stride() + out.origin();
+    args.residual =
+        buffers.residual == nullptr ? nullptr : buffers.residual + set * output_.set_stride() + out.origin();
+    args.tile_begin = std::max<std::int64_t>(share.tile_begin - set * tiles, 0);
+    args.tile_end = std::min(share.tile_end - set * tiles, tiles);
+    args.group_begin = share.group_begin;
+    args.group_end = share.group_end;
+    run_set(args, set, buffers);
+  }
+}
+
+void PlannedConv::run_set(ConvArgs args, std::int64_t set, const ConvBuffers& buffers) const noexcept {
+  const ConvKernel& kernel = *options_.choice.kernel;
+  const std::int64_t tile_begin = args.tile_begin, tile_end = args.tile_end;
+  const std::int64_t chunk = options_.choice.chunk_tiles > 0 ? options_.choice.chunk_tiles : tile_end - tile_begin;
+  const std::int64_t group_begin = args.group_begin, group_end = args.group_end;
+  const bool follow = !bounds_of(options_).exact || options_.phases.has_value();
+  // What follows a group should find it in cache.
+  const bool group_by_group = follow && chunk >= tile_end - tile_begin;
+  for (args.tile_begin = tile_begin; args.tile_begin < tile_end; args.tile_begin = args.tile_end) {
+    args.tile_end = std::min(args.tile_begin + chunk, tile_end);
+    for (args.group_begin = group_begin; args.group_begin < group_end; args.group_begin = args.group_end) {
+      args.group_end = group_by_group ? args.group_begin + 1 : group_end;
+      kernel.run(args);
+      if (follow) follow_up(args, set, buffers);
+    }
+  }
+  clear_edges(args, group_begin, group_end, tile_begin == 0, tile_end * kernel.tile_slots >= args.slots);
+}
+
+void PlannedConv::follow_up(const ConvArgs& args, std::int64_t set, const ConvBuffers& buffers) const noexcept {
+  const std::int64_t rows = options_.choice.kernel->rows, tile = options_.choice.kernel->tile_slots;
+  const std::int64_t first = args.group_begin * rows, last = std::min(args.group_end * rows, shape_.out_channels);
+  if (!bounds_of(options_).exact) {
+    const std::int64_t begin = args.tile_begin * tile, end = std::min(args.tile_end * tile, args.slots);
+    for (std::int64_t m = first; m < last; ++m)
+      activate_slots(args.output + m * output_.geometry.plane_stride(), args.pixel_mask, begin, end,
+                     options_.activation, options_.low, options_.high);
+  }
+  const bool last_chunk = args.tile_end * tile >= args.slots;
+  if (options_.phases && last_chunk)
+    planar_ops(options_.choice.kernel->isa)
+        .split_phases(output_, buffers.output, *options_.phases, buffers.phases,
+                      {set * shape_.out_channels + first, set * shape_.out_channels + last});
+}
+
+void PlannedConv::clear_edges(const ConvArgs& args, std::int64_t group_begin, std::int64_t group_end, bool lead,
+                              bool tail) const noexcept {
+  const PlanarGeometry& out = output_.geometry;
+  const std::int64_t rows = options_.choice.kernel->rows;
+  const auto bytes = [](std::int64_t slots) { return static_cast<std::size_t>(slots) * sizeof(float); };
+  for (std::int64_t m = group_begin * rows; m < std::min(group_end * rows, shape_.out_channels); ++m) {
+    float* first = args.output + m * out.plane_stride();
+    if (lead) std::memset(first - out.origin(), 0, bytes(out.origin()));
+    if (tail) std::memset(first + args.slots, 0, bytes(out.plane_stride() - out.origin() - args.slots));
+  }
+}
+
+}  // namespace espalier::conv
