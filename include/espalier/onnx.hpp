@@ -16,7 +16,9 @@ ESPALIER_API Result<Graph> load_onnx(const std::string& path);
 ESPALIER_API Result<Graph> parse_onnx(const void* data, std::size_t bytes, const std::string& base_directory = ".");
 
 struct SaveOnnxOptions {
-  bool sparse_initializers = false;  // constants at most half non-zero are written as sparse_initializer
+  // Weights (rank 2 and more) at most half non-zero are written as sparse_initializer; what was imported from one
+  // always.
+  bool sparse_initializers = false;
   // Constants go to FILE.data when the model would pass 2 GB, or always when set.
   bool external_data = false;
 };

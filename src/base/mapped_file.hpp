@@ -1,6 +1,6 @@
-// A whole file mapped read-only into memory. Copies share the mapping, which lives until the last copy (and every Tensor
-// that shares `owner()`) is gone. Pages are read when touched. A file that another program truncates while it is mapped
-// cannot be read safely; writers must replace files, not overwrite them (see FileWriter).
+// A whole file mapped read-only into memory. Copies share the mapping, which lives until the last copy (and every
+// Tensor that shares `owner()`) is gone. Pages are read when touched. A file that another program truncates while it is
+// mapped cannot be read safely; writers must replace files, not overwrite them (see FileWriter).
 #pragma once
 
 #include <cstddef>
