@@ -63,8 +63,10 @@ Status FileWriter::pad_to(std::int64_t alignment) {
 
 Status FileWriter::commit() {
   const int fd = std::exchange(fd_, -1);
+  // Without the sync a power cut could leave the new name with old or no bytes.
+  const bool synced = ::fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;  // a pipe or device cannot
   const bool closed = ::close(fd) == 0;
-  if (closed && std::rename(temporary_.c_str(), path_.c_str()) == 0) return {};
+  if (synced && closed && std::rename(temporary_.c_str(), path_.c_str()) == 0) return {};
   const int reason = errno;
   std::remove(temporary_.c_str());
   return fail(ErrorCode::kIo, "{}: cannot be written: {}", path_, std::strerror(reason));
