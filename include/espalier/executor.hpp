@@ -32,9 +32,10 @@ class ESPALIER_API Executor {
   virtual ~Executor() = default;
   // Workers that may run at once; worker numbers are 0 .. size() - 1.
   virtual int size() const = 0;
-  // Runs fn(task, worker) for task = 0 .. count - 1 and returns when all are done. No two tasks with the same worker
-  // number overlap. Tasks are handed out in contiguous runs: task i goes to worker i * size() / count when all workers
-  // are free.
+  // Runs fn(task, worker) for task = 0 .. count - 1 and returns when all are done. Within one call no two tasks with
+  // the same worker number overlap. Tasks are handed out in contiguous runs: task i goes to worker i * size() / count
+  // when all workers are free. May be called from several threads at once; a call from inside a task runs in that
+  // task's thread.
   virtual void parallel_for(std::int64_t count, TaskRef fn) = 0;
 };
 

@@ -130,9 +130,10 @@ std::vector<std::string> feature_names(const CpuFeatures& features) {
 
 CpuFeatures detect_features(const CpuidValues& v) noexcept {
   const auto bit = [](std::uint64_t word, int n) { return ((word >> n) & 1U) != 0; };
-  const bool ymm_saved = bit(v.leaf1_ecx, 27) && (v.xcr0 & 0x6U) == 0x6U;
+  const bool xsave = bit(v.leaf1_ecx, 27);
+  const bool ymm_saved = xsave && (v.xcr0 & 0x6U) == 0x6U;
   const bool zmm_saved = ymm_saved && (v.xcr0 & 0xe0U) == 0xe0U;
-  const bool tiles_saved = (v.xcr0 & 0x60000U) == 0x60000U;
+  const bool tiles_saved = xsave && (v.xcr0 & 0x60000U) == 0x60000U;
   CpuFeatures f;
   f.fma = ymm_saved && bit(v.leaf1_ecx, 12);
   f.f16c = ymm_saved && bit(v.leaf1_ecx, 29);

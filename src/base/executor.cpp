@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #if ESPALIER_WITH_OPENMP
@@ -18,12 +19,29 @@
 namespace espalier {
 namespace {
 
+// Set while a thread runs a task of a pool or of OpenMP: a parallel_for from inside a task runs in its own thread,
+// since the workers it would wait for may be waiting for it.
+thread_local bool inside_task = false;
+
+class TaskScope {
+ public:
+  TaskScope() : before_(std::exchange(inside_task, true)) {}
+  TaskScope(const TaskScope&) = delete;
+  TaskScope& operator=(const TaskScope&) = delete;
+  ~TaskScope() { inside_task = before_; }
+
+ private:
+  const bool before_;
+};
+
+void run_here(std::int64_t count, const TaskRef& fn) {
+  for (std::int64_t task = 0; task < count; ++task) fn(task, 0);
+}
+
 class SerialExecutor final : public Executor {
  public:
   int size() const override { return 1; }
-  void parallel_for(std::int64_t count, TaskRef fn) override {
-    for (std::int64_t task = 0; task < count; ++task) fn(task, 0);
-  }
+  void parallel_for(std::int64_t count, TaskRef fn) override { run_here(count, fn); }
 };
 
 // Workers take the tasks of one contiguous share each, so that which worker runs a task never depends on timing.
@@ -53,10 +71,7 @@ class ThreadPool final : public Executor {
   int size() const override { return size_; }
 
   void parallel_for(std::int64_t count, TaskRef fn) override {
-    if (size_ == 1 || count <= 1) {
-      for (std::int64_t task = 0; task < count; ++task) fn(task, 0);
-      return;
-    }
+    if (size_ == 1 || count <= 1 || inside_task) return run_here(count, fn);
     const std::lock_guard one_caller(callers_);
     {
       const std::lock_guard lock(mutex_);
@@ -74,6 +89,7 @@ class ThreadPool final : public Executor {
 
  private:
   void run_share(const TaskRef& fn, std::int64_t count, int worker) const {
+    const TaskScope scope;
     const Share share = share_of(count, worker, size_);
     for (std::int64_t task = share.first; task < share.last; ++task) fn(task, worker);
   }
@@ -115,12 +131,10 @@ class OpenMpExecutor final : public Executor {
   explicit OpenMpExecutor(int threads) : size_(threads) {}
   int size() const override { return size_; }
   void parallel_for(std::int64_t count, TaskRef fn) override {
-    if (size_ == 1 || count <= 1) {
-      for (std::int64_t task = 0; task < count; ++task) fn(task, 0);
-      return;
-    }
+    if (size_ == 1 || count <= 1 || inside_task) return run_here(count, fn);
 #pragma omp parallel num_threads(size_)
     {
+      const TaskScope scope;
       // OpenMP may grant fewer threads than asked for.
       const int granted = omp_get_num_threads();
       const int worker = omp_get_thread_num();
