@@ -6,7 +6,11 @@
 namespace espalier::cli {
 
 void add_machine(CLI::App& app, Context& context);
+void add_prune(CLI::App& app, Context& context);
 
-inline void add_commands(CLI::App& app, Context& context) { add_machine(app, context); }
+inline void add_commands(CLI::App& app, Context& context) {
+  add_machine(app, context);
+  add_prune(app, context);
+}
 
 }  // namespace espalier::cli

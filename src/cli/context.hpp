@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;  // fields in the order in which they were 
 struct CommonOptions {
   int threads = 0;         // 0: available_cores()
   std::optional<Isa> isa;  // a ceiling
-  DType dtype = DType::kF32;
+  std::optional<DType> dtype;
   bool deterministic = false;
   std::uint64_t seed = 1;
   bool verbose = false;
