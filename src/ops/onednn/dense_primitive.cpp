@@ -32,25 +32,31 @@ DenseThreads::~DenseThreads() = default;
 #if ESPALIER_WITH_ONEDNN
 namespace {
 
+// No limit unless the ceiling was lowered: our levels do not name every feature that oneDNN uses (AVX-512 BF16, FP16).
+void limit_isa() {
+  if (active_isa() == best_isa(machine_features())) return;
+  switch (active_isa()) {
+    case Isa::kScalar:
+      dnnl::set_max_cpu_isa(dnnl::cpu_isa::sse41);
+      break;
+    case Isa::kAvx2:
+      dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
+      break;
+    case Isa::kAvx512:
+      dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core);
+      break;
+    case Isa::kVnni:
+      dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_vnni);
+      break;
+    case Isa::kAmx:
+      break;
+  }
+}
+
 // oneDNN takes its ceiling once per process, before it looks at the machine.
 dnnl::engine& engine() {
   static dnnl::engine cpu = [] {
-    switch (active_isa()) {
-      case Isa::kScalar:
-        dnnl::set_max_cpu_isa(dnnl::cpu_isa::sse41);
-        break;
-      case Isa::kAvx2:
-        dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
-        break;
-      case Isa::kAvx512:
-        dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core);
-        break;
-      case Isa::kVnni:
-        dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_vnni);
-        break;
-      case Isa::kAmx:
-        break;
-    }
+    limit_isa();
     return dnnl::engine(dnnl::engine::kind::cpu, 0);
   }();
   return cpu;
@@ -139,6 +145,11 @@ struct Packed {
 };
 
 }  // namespace
+
+bool dense_available() {
+  static_cast<void>(engine());
+  return active_isa() >= Isa::kAvx2;
+}
 
 struct DensePrimitive::Impl {
   dnnl::primitive primitive;
@@ -357,6 +368,8 @@ Status DenseBinding::run(const void* x, const void* residual, void* y, std::byte
 }
 
 #else  // without oneDNN
+
+bool dense_available() { return false; }
 
 struct DensePrimitive::Impl {
   std::string kernel;

@@ -55,6 +55,10 @@ struct DensePoolSpec {
   DenseLayout layout = DenseLayout::kRowMajor;  // of both sides
 };
 
+// Whether oneDNN is built in and may be used: the active instruction set is at least AVX2. The first call limits oneDNN
+// to the active instruction set, for the life of the process.
+bool dense_available();
+
 class DenseBinding;
 
 class DensePrimitive {
