@@ -48,6 +48,12 @@ find_package(dnnl QUIET)
 espalier_found(dnnl_FOUND)
 espalier_optional(ONEDNN "dense layers on oneDNN" ${_espalier_found})
 
+if(ESPALIER_BUILD_TESTS)
+  find_package(rapidcheck QUIET)
+  espalier_found(rapidcheck_FOUND)
+  espalier_optional(RAPIDCHECK "property tests" ${_espalier_found})
+endif()
+
 find_package(Protobuf QUIET)
 find_path(ESPALIER_ONNX_INCLUDE_DIR onnx/onnx-ml.pb.h)
 find_library(ESPALIER_ONNX_PROTO_LIBRARY onnx_proto)
