@@ -32,7 +32,8 @@ class PlanarChain {
   // Every candidate of every shape against sampled outputs of the reference; the worst error. Fails when one is wrong.
   Result<double> verify();
   // Times all candidates inside the chain for about `seconds` and keeps the best of each shape.
-  void tune(double seconds);
+  // With `trace`, prints the medians of all candidates of each shape.
+  void tune(double seconds, bool trace);
   Times pass();
   std::string kernel(std::size_t layer) const { return stages_[layer].choice().name(); }
   double predicted_ms(std::size_t layer) const { return stages_[layer].candidates[stages_[layer].chosen].predicted_ms; }

@@ -26,19 +26,19 @@ Result<DenseChain> DenseChain::make(const std::vector<Layer>& layers, const Chai
   for (const Layer& layer : layers) {
     const conv::ConvShape& s = layer.shape;
     const LayerWeights weights = make_weights(layer, options.block, 1, seed++);
-    ops::DenseConvSpec spec{
-        .x = {s.batch, s.in_channels, s.height, s.width},
-        .w = weights.values.shape(),
-        .y = {s.batch, s.out_channels, s.out_height(), s.out_width()},
-        .strides = {s.stride_h, s.stride_w},
-        .dilations = {1, 1},
-        .pads = {s.pad_top, s.pad_left, s.pad_bottom, s.pad_right},
-        .x_layout = ops::DenseLayout::kChannelsLast,
-        .y_layout = ops::DenseLayout::kChannelsLast,
+    ops::DenseConvSpec spec{.x = {s.batch, s.in_channels, s.height, s.width},
+                            .w = weights.values.shape(),
+                            .y = {s.batch, s.out_channels, s.out_height(), s.out_width()},
+                            .strides = {s.stride_h, s.stride_w},
+                            .dilations = {1, 1},
+                            .pads = {s.pad_top, s.pad_left, s.pad_bottom, s.pad_right},
+                            .x_layout = ops::DenseLayout::kChannelsLast,
+                            .y_layout = ops::DenseLayout::kChannelsLast,
                             .epilogue = {.fusion = {.activation = Activation::kRelu}}};
     ESPALIER_ASSIGN(auto primitive, ops::DensePrimitive::convolution(spec, weights.values, weights.bias));
     if (primitive.kernel().find("ref") != std::string::npos)
-      return fail(ErrorCode::kUnsupported, "{}: oneDNN has only {} for it, no peer to race", layer.name, primitive.kernel());
+      return fail(ErrorCode::kUnsupported, "{}: oneDNN has only {} for it, no peer to race", layer.name,
+                  primitive.kernel());
     scratch = std::max(scratch, primitive.scratch_bytes());
     ops::DenseBinding binding(primitive);
     chain.stages_.push_back({std::move(primitive), std::move(binding),

@@ -24,13 +24,13 @@ struct Arguments {
   std::int64_t batch = 1;
   int blocks = 8;
   double tune_seconds = 3;
-  bool count_first = false;
+  bool trace = false;
 };
 
 int usage(const char* problem) {
   fmt::print(stderr,
              "bench_conv: {}\nusage: bench_conv --shapes FILE [--threads N] [--block RxC] [--density D] [--batch B]\n"
-             "                  [--blocks N] [--tune SECONDS] [--images-per-plane N] [--json FILE|-]\n",
+             "                  [--blocks N] [--tune SECONDS] [--images-per-plane N] [--trace 1] [--json FILE|-]\n",
              problem);
   return 2;
 }
@@ -125,7 +125,7 @@ Status race(const Arguments& args) {
   const auto worst = planar->verify();
   if (!worst) return tl::unexpected<Error>(worst.error());
   fmt::print(stderr, "verified every candidate of every shape: largest error {:.1e}\n", *worst);
-  planar->tune(args.tune_seconds);
+  planar->tune(args.tune_seconds, args.trace);
 
   Series ours, theirs;
   for (int block = 0; block < args.blocks; ++block)
@@ -166,6 +166,8 @@ int main(int argc, char** argv) {
       args.tune_seconds = std::atof(value.c_str());
     else if (key == "--images-per-plane")
       args.chain.images_per_plane = std::atoi(value.c_str());
+    else if (key == "--trace")
+      args.trace = value == "1";
     else if (key == "--json")
       args.json = value;
     else if (key == "--block") {

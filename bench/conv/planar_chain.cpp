@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/fail.hpp"
 #include "conv/chains.hpp"
@@ -70,7 +71,7 @@ Result<PlanarChain> PlanarChain::make(const std::vector<Layer>& layers, const Ch
     const Mask* kept = stage.weights.dense ? nullptr : &stage.weights.mask;
     const double density = stage.weights.dense ? 1 : options.density;
     stage.candidates = conv::conv_candidates(s, stage.layouts.output.geometry, options.block, density, options.isa,
-                                             options.threads, 10);
+                                             options.threads, 12);
     std::map<int, conv::PackedConv> packed;  // by rows of a group
     for (const conv::ConvCandidate& candidate : stage.candidates) {
       const int rows = candidate.choice.kernel->rows;
@@ -143,7 +144,7 @@ Result<double> PlanarChain::verify() {
   return worst;
 }
 
-void PlanarChain::tune(double seconds) {
+void PlanarChain::tune(double seconds, bool trace) {
   // Times of each candidate of each shape, collected in passes of the whole chain.
   std::map<std::string, std::vector<std::vector<double>>> times;
   for (const Stage& stage : stages_) times[stage.layer.shape_name()].resize(stage.candidates.size());
@@ -157,6 +158,7 @@ void PlanarChain::tune(double seconds) {
       run(stage, candidate);
       of_shape[candidate].push_back(now_ms() - start);
     }
+  std::set<std::string> shown;
   for (Stage& stage : stages_) {
     const auto& of_shape = times[stage.layer.shape_name()];
     double best = 1e300;
@@ -168,6 +170,11 @@ void PlanarChain::tune(double seconds) {
         stage.chosen = c;
       }
     }
+    if (!trace || !shown.emplace(stage.layer.shape_name()).second) continue;
+    for (std::size_t c = 0; c < of_shape.size(); ++c)
+      fmt::print(stderr, "{:26} {:44} {:.3f} ms, predicted {:.3f}\n", stage.layer.shape_name(),
+                 stage.candidates[c].choice.name(), of_shape[c].empty() ? -1 : median(of_shape[c]),
+                 stage.candidates[c].predicted_ms);
   }
 }
 

@@ -92,8 +92,8 @@ std::vector<ConvCandidate> conv_candidates(const ConvShape& shape, const PlanarG
     for (const ConvSplit split : {ConvSplit::kPixels, ConvSplit::kChannels}) {
       if (threads == 1 && split == ConvSplit::kPixels) continue;
       if (split == ConvSplit::kPixels && tiles * output.sets() < threads) continue;
-      for (const int chunk : {0, 1}) {
-        if (chunk == 1 && tiles == 1) continue;
+      for (const int chunk : {0, 1, 4}) {
+        if (chunk >= tiles) continue;
         const ConvChoice choice{&kernel, split, chunk};
         candidates.push_back({choice, predict_ms(shape, output, choice, density, threads)});
       }
