@@ -136,7 +136,9 @@ TEST(Table, HasEveryRowOnceAndComplete) {
     EXPECT_FALSE(row.since.empty()) << row.op;
     EXPECT_TRUE(std::is_sorted(row.since.begin(), row.since.end())) << row.op;
     EXPECT_EQ(find_op(row.op, row.domain), &row);
-    EXPECT_EQ(find_op(row.op, "ai.onnx"), &row);
+    if (row.domain.empty()) {
+      EXPECT_EQ(find_op(row.op, "ai.onnx"), &row);
+    }
   }
   EXPECT_EQ(find_op("Foo", ""), nullptr);
 }

@@ -55,6 +55,7 @@ ESPALIER_FLOAT_FUNCTION(Erf, std::erf(x));
 ESPALIER_FLOAT_FUNCTION(Tanh, std::tanh(x));
 ESPALIER_FLOAT_FUNCTION(Sigmoid, sigmoid(x));
 ESPALIER_FLOAT_FUNCTION(HardSwish, hard_swish(x));
+ESPALIER_FLOAT_FUNCTION(Silu, x* sigmoid(x));
 ESPALIER_FLOAT_FUNCTION(Softplus, softplus(x));
 ESPALIER_FLOAT_FUNCTION(Softsign, x / (1 + std::abs(x)));
 ESPALIER_FLOAT_FUNCTION(Mish, x* std::tanh(softplus(x)));
@@ -288,7 +289,15 @@ constexpr OpDef gelu_row() {
   return def;
 }
 
+// What a pass recognises though ONNX writes it as Mul and Sigmoid.
+constexpr OpDef silu_row() {
+  OpDef def = row("Silu", kSinceOne, run_activation<Silu, Activation::kSilu>);
+  def.domain = "espalier";
+  return def;
+}
+
 const OpDef kRows[] = {
+    silu_row(),
     row("Abs", kSince1, run_number<Abs>, kNumberTypes),
     row("Neg", kSince1, run_number<Neg>, kFloatTypes | kSignedTypes),
     row("Sign", kSince9, run_number<Sign>, kNumberTypes),

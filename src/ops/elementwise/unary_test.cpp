@@ -47,6 +47,12 @@ TEST(Unary, ComputesKnownValues) {
   }
 }
 
+TEST(Unary, KnowsSiluInItsOwnDomain) {
+  Node node = make_node("Silu", 1, {});
+  node.domain = "espalier";
+  EXPECT_NEAR(floats_of(run_node(node, {f32({1}, {1})})).at(0), 0.731059F, 1e-6F);
+}
+
 TEST(Unary, PassesNanThrough) {
   for (const char* op : {"Relu", "LeakyRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Softplus", "Elu", "Sign"}) {
     const auto y = floats_of(run_node(make_node(op, 16, {}), {f32({1}, {NAN})}));
