@@ -1,5 +1,4 @@
 // `espalier machine`: what this machine offers.
-#include <espalier/executor.hpp>
 #include <espalier/machine.hpp>
 
 #include "context.hpp"
@@ -8,26 +7,31 @@ namespace espalier::cli {
 
 namespace {
 
-Status show_machine(Context& context) {
-  const auto features = feature_names(machine_features());
-  const CacheSizes& caches = cache_sizes();
-  context.json["isa"] = to_string(active_isa());
-  context.json["features"] = features;
-  context.json["cores"] = available_cores();
-  context.json["caches"] = {{"l1d", caches.l1d}, {"l2", caches.l2}, {"l3", caches.l3}};
-  const Ceilings& ceilings = this_machine().ceilings;
-  context.json["ceilings"] = {{"f32_gflops", ceilings.f32_gflops},
-                              {"bf16_gflops", ceilings.bf16_gflops},
-                              {"int8_gops", ceilings.int8_gops},
-                              {"l2_gbs", ceilings.l2_gbs},
-                              {"memory_gbs", ceilings.memory_gbs}};
+// Rates of one core; null where the machine lacks the instructions.
+Json rate(double value) { return value > 0 ? Json(value) : Json(); }
+std::string shown(double value) { return value > 0 ? fmt::format("{:.0f}", value) : std::string("-"); }
 
-  context.print("isa        {}", to_string(active_isa()));
-  context.print("features   {}", fmt::join(features, " "));
-  context.print("cores      {}", available_cores());
-  context.print("caches     L1d {} KiB, L2 {} KiB, L3 {} KiB", caches.l1d / 1024, caches.l2 / 1024, caches.l3 / 1024);
-  context.print("one core   f32 {:.0f} GFLOP/s, bf16 {:.0f} GFLOP/s, int8 {:.0f} GOP/s, L2 {:.0f} GB/s, memory {:.0f} GB/s",
-                ceilings.f32_gflops, ceilings.bf16_gflops, ceilings.int8_gops, ceilings.l2_gbs, ceilings.memory_gbs);
+Status show_machine(Context& context) {
+  const Machine& machine = this_machine();
+  const Ceilings& ceilings = machine.ceilings;
+  context.json["isa"] = to_string(machine.isa);
+  context.json["features"] = machine.features;
+  context.json["cores"] = machine.cores;
+  context.json["caches"] = {{"l1d", machine.caches.l1d}, {"l2", machine.caches.l2}, {"l3", machine.caches.l3}};
+  context.json["ceilings"] = {{"f32_gflops", rate(ceilings.f32_gflops)},
+                              {"bf16_gflops", rate(ceilings.bf16_gflops)},
+                              {"int8_gops", rate(ceilings.int8_gops)},
+                              {"l2_gbs", rate(ceilings.l2_gbs)},
+                              {"memory_gbs", rate(ceilings.memory_gbs)}};
+
+  context.print("isa        {}", to_string(machine.isa));
+  context.print("features   {}", fmt::join(machine.features, " "));
+  context.print("cores      {}", machine.cores);
+  context.print("caches     L1d {} KiB, L2 {} KiB, L3 {} KiB", machine.caches.l1d / 1024, machine.caches.l2 / 1024,
+                machine.caches.l3 / 1024);
+  context.print("one core   f32 {} GFLOP/s, bf16 {} GFLOP/s, int8 {} GOP/s, L2 {} GB/s, memory {} GB/s",
+                shown(ceilings.f32_gflops), shown(ceilings.bf16_gflops), shown(ceilings.int8_gops),
+                shown(ceilings.l2_gbs), shown(ceilings.memory_gbs));
   return {};
 }
 
