@@ -12,6 +12,26 @@
 namespace espalier {
 namespace {
 
+template <typename T>
+std::string element(T value) {
+  if constexpr (std::is_same_v<T, bf16> || std::is_same_v<T, f16>)
+    return fmt::format("{}", static_cast<float>(value));
+  else if constexpr (std::is_same_v<T, bool>)
+    return value ? "true" : "false";
+  else
+    return fmt::format("{}", value);
+}
+
+template <typename Values, typename F>
+std::string list(const Values& values, F&& format) {
+  std::string result = "[";
+  for (const auto& value : values) {
+    if (result.size() > 1) result += ", ";
+    result += format(value);
+  }
+  return result + ']';
+}
+
 class Printer {
  public:
   explicit Printer(const Graph& graph) : graph_(graph) {}
@@ -81,16 +101,6 @@ class Printer {
                        value.shape.ranked ? dims(value.shape) : "");
   }
 
-  template <typename T>
-  static std::string element(T value) {
-    if constexpr (std::is_same_v<T, bf16> || std::is_same_v<T, f16>)
-      return fmt::format("{}", static_cast<float>(value));
-    else if constexpr (std::is_same_v<T, bool>)
-      return value ? "true" : "false";
-    else
-      return fmt::format("{}", value);
-  }
-
   // A float that cannot be read as an integer.
   static std::string float_text(float value) {
     std::string result = fmt::format("{}", value);
@@ -118,16 +128,6 @@ class Printer {
 
   static std::string tensor_type(const Tensor& tensor) {
     return fmt::format("{}{}", to_string(tensor.dtype()), dims(symbolic(tensor.shape())));
-  }
-
-  template <typename Values, typename F>
-  static std::string list(const Values& values, F&& format) {
-    std::string result = "[";
-    for (const auto& value : values) {
-      if (result.size() > 1) result += ", ";
-      result += format(value);
-    }
-    return result + ']';
   }
 
   static std::string attribute(const AttributeValue& value) {
