@@ -49,8 +49,27 @@ void multiply_fast(const RunContext& context, const ProductBatch& product) {
   });
 }
 
+// The third input, which passes add (fuse_bias): n values for every row.
+template <typename T>
+void add_bias(const RunContext& context, std::int64_t n) {
+  const T* bias = context.input(2).values<T>().data();
+  T* y = context.outputs[0].values<T>().data();
+  parallel_ranges(context.executor, context.outputs[0].count() / n, kGrain / n, [&](auto first, auto last) {
+    for (std::int64_t i = first; i < last; ++i)
+      for (std::int64_t j = 0; j < n; ++j) y[i * n + j] = static_cast<T>(y[i * n + j] + bias[j]);
+  });
+}
+
+Status check_bias(const InferContext& context, const SymbolicShape& result) {
+  const auto found = static_shape(context.input(2).shape);
+  if (!found || !result.ranked || result.dims.empty() || !result.dims.back().known()) return {};
+  if (found->size() == 1 && (*found)[0] == result.dims.back().size) return {};
+  return fail_at(context.node, "the bias has shape {}, expected {} values", to_string(*found), result.dims.back().size);
+}
+
 Status infer(InferContext& context) {
   ESPALIER_ASSIGN(SymbolicShape shape, infer_product(context.node, context.input(0).shape, context.input(1).shape));
+  if (context.has(2)) ESPALIER_TRY(check_bias(context, shape));
   context.set(0, context.input(0).dtype, std::move(shape));
   return {};
 }
@@ -61,11 +80,15 @@ Status run(const RunContext& context) {
   const ProductBatch product = product_batch(Dims(a.shape()), Dims(context.input(1).shape()));
   if (a.dtype() == DType::kF32 && product.k > 0 && dense_available()) {
     multiply_fast(context, product);
+    if (context.has(2)) add_bias<float>(context, product.n);
     return {};
   }
   dispatch(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) multiply_batches<T>(context, product);
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+      multiply_batches<T>(context, product);
+      if (context.has(2)) add_bias<T>(context, product.n);
+    }
   });
   return {};
 }
@@ -76,7 +99,7 @@ const OpDef kRows[] = {
     {.op = "MatMul",
      .since = kSince,
      .min_inputs = 2,
-     .max_inputs = 2,
+     .max_inputs = 3,
      .types = kNumberTypes,
      .infer = infer,
      .run = run,
