@@ -15,6 +15,9 @@ std::string reason_against(const KernelInfo& kernel, const KernelRequest& reques
   if (kernel.pattern == PatternKind::kBlock) {
     if (request.block_rows % kernel.tile_rows != 0)
       return fmt::format("blocks of {} rows are not a multiple of {}", request.block_rows, kernel.tile_rows);
+    const bool exact = kernel.layout == PackedLayout::kCanonical && kernel.block_cols_step > 1;
+    if (exact && request.block_cols != kernel.block_cols_step)
+      return fmt::format("is for blocks of {} columns, wanted {}", kernel.block_cols_step, request.block_cols);
     if (request.block_cols % kernel.block_cols_step != 0)
       return fmt::format("blocks of {} columns are not a multiple of {}", request.block_cols, kernel.block_cols_step);
   } else if (kernel.nm_n != request.nm_n || kernel.nm_m != request.nm_m) {

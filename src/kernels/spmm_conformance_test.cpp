@@ -225,7 +225,7 @@ std::vector<const KernelInfo*> f32_block_rows() {
   std::vector<const KernelInfo*> rows;
   for (const KernelInfo& kernel : spmm_kernels())
     if (kernel.pattern == PatternKind::kBlock && kernel.weights == DType::kF32 &&
-        kernel.layout == PackedLayout::kStrips)
+        (kernel.layout == PackedLayout::kStrips))
       rows.push_back(&kernel);
   return rows;
 }

@@ -46,19 +46,36 @@ template <typename V, int R, int N, int Step>
   }
 }
 
-template <typename V, int R, int N, int Step>
-inline void run_strips(const SpmmArgs& args) {
+// The same for R rows of a block in the caller's own layout, row-major with rows `Cols` apart (0: `columns` apart).
+template <typename V, int R, int N, int Cols>
+[[gnu::always_inline]] inline void add_canonical_block(typename V::Reg (&acc)[R][N], const float* w, const float* x,
+                                                       std::int32_t columns, std::int64_t x_row) {
+  constexpr int kStep = Cols == 0 ? 1 : 4;
+  const std::int32_t row = Cols == 0 ? columns : Cols;
+  for (std::int32_t column = 0; column < row; column += kStep) {
+#pragma GCC unroll 4
+    for (int step = 0; step < kStep; ++step) {
+      typename V::Reg xs[N];
+#pragma GCC unroll 8
+      for (int v = 0; v < N; ++v) xs[v] = V::load(x + v * V::kLanes);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const typename V::Reg weight = V::broadcast(w + r * row + column + step);
+#pragma GCC unroll 8
+        for (int v = 0; v < N; ++v) acc[r][v] = V::fma(weight, xs[v], acc[r][v]);
+      }
+      x += x_row;
+    }
+  }
+}
+
+// Walks strips and panels; Blocks adds the kept blocks of one strip to its accumulators.
+template <typename V, int R, int N, typename Blocks>
+[[gnu::always_inline]] inline void walk_strips(const SpmmArgs& args, Blocks blocks) {
   constexpr std::int64_t kWidth = N * V::kLanes;
   constexpr std::int64_t kTile = R * kWidth;
-  const std::int64_t strips_per_block = args.block_rows / R;
-  const std::int64_t block_values = static_cast<std::int64_t>(args.block_cols) * R;  // of one strip
-  const std::int64_t x_row = args.x_row_stride / static_cast<std::int64_t>(sizeof(float));
   const TileFinish<V> finish(args);
   for (std::int64_t strip = args.first_strip; strip < args.last_strip; ++strip) {
-    const std::int64_t block_row = strip / strips_per_block;
-    const std::int64_t first = args.starts[block_row], last = args.starts[block_row + 1];
-    const std::int64_t strip_start = first * strips_per_block + (strip % strips_per_block) * (last - first);
-    const float* const strip_values = static_cast<const float*>(args.values) + strip_start * block_values;
     for (std::int32_t panel = 0; panel < args.panels; ++panel) {
       const float* const x =
           reinterpret_cast<const float*>(static_cast<const char*>(args.x) + panel * args.x_panel_stride);
@@ -70,9 +87,7 @@ inline void run_strips(const SpmmArgs& args) {
 #pragma GCC unroll 8
         for (int v = 0; v < N; ++v)
           acc[r][v] = args.load_partial ? V::load(partial + r * kWidth + v * V::kLanes) : V::zero();
-      const float* w = strip_values;
-      for (std::int64_t unit = first; unit < last; ++unit, w += block_values)
-        add_block<V, R, N, Step>(acc, w, x + args.columns[unit] * x_row, args.block_cols, x_row);
+      blocks(acc, strip, x);
       if (args.store_partial) {
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r)
@@ -83,6 +98,39 @@ inline void run_strips(const SpmmArgs& args) {
       }
     }
   }
+}
+
+// PackedLayout::kStrips.
+template <typename V, int R, int N, int Step>
+inline void run_strips(const SpmmArgs& args) {
+  const std::int64_t strips_per_block = args.block_rows / R;
+  const std::int64_t block_values = static_cast<std::int64_t>(args.block_cols) * R;  // of one strip
+  const std::int64_t x_row = args.x_row_stride / static_cast<std::int64_t>(sizeof(float));
+  walk_strips<V, R, N>(
+      args, [&](typename V::Reg(&acc)[R][N], std::int64_t strip, const float* x) __attribute__((always_inline)) {
+        const std::int64_t block_row = strip / strips_per_block;
+        const std::int64_t first = args.starts[block_row], last = args.starts[block_row + 1];
+        const std::int64_t strip_start = first * strips_per_block + (strip % strips_per_block) * (last - first);
+        const float* w = static_cast<const float*>(args.values) + strip_start * block_values;
+        for (std::int64_t unit = first; unit < last; ++unit, w += block_values)
+          add_block<V, R, N, Step>(acc, w, x + args.columns[unit] * x_row, args.block_cols, x_row);
+      });
+}
+
+// PackedLayout::kCanonical: blocks Cols wide (0: any), found through `order`.
+template <typename V, int R, int N, int Cols>
+inline void run_canonical(const SpmmArgs& args) {
+  const std::int64_t strips_per_block = args.block_rows / R;
+  const std::int64_t strip_values = static_cast<std::int64_t>(args.block_cols) * R;
+  const std::int64_t x_row = args.x_row_stride / static_cast<std::int64_t>(sizeof(float));
+  walk_strips<V, R, N>(
+      args, [&](typename V::Reg(&acc)[R][N], std::int64_t strip, const float* x) __attribute__((always_inline)) {
+        const std::int64_t block_row = strip / strips_per_block;
+        const float* const values = static_cast<const float*>(args.values) + strip % strips_per_block * strip_values;
+        for (std::int64_t unit = args.starts[block_row]; unit < args.starts[block_row + 1]; ++unit)
+          add_canonical_block<V, R, N, Cols>(acc, values + args.order[unit] * strips_per_block * strip_values,
+                                             x + args.columns[unit] * x_row, args.block_cols, x_row);
+      });
 }
 
 }  // namespace espalier::kernels
