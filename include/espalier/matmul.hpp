@@ -1,0 +1,166 @@
+// One sparse product by itself: Y = act(alpha W X + bias + beta R), W [m x k] sparse, X [k x n], Y [m x n].
+//
+// A plan chooses a kernel for the pattern, the shape and this machine, packs the weights for it once, and then runs
+// many times, splitting the work over an Executor. Dense is one of the candidates, on the same kernels with a full
+// pattern.
+//
+// Results: bitwise equal over executors, thread counts and n for one plan. A NaN or infinity in X that meets only
+// structural zeros is skipped, unless the plan is dense (MatmulPlan::is_dense; forbid it with Fallback::kNever).
+// Denormals count as zero while a product runs.
+//
+// A MatmulPlan is a handle: copies share the packed weights. Any number of threads may run it at once; refresh must not
+// overlap with a run. Each thread that runs keeps scratch memory of a few MiB.
+#pragma once
+
+#include <cstdint>
+#include <espalier/activation.hpp>
+#include <espalier/executor.hpp>
+#include <espalier/export.hpp>
+#include <espalier/machine.hpp>
+#include <espalier/sparse.hpp>
+#include <espalier/status.hpp>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace espalier {
+
+// A matrix in the caller's memory: row-major, `stride` elements between rows (0: cols). Never owns.
+struct ConstMatrix {
+  const void* data = nullptr;
+  std::int64_t rows = 0, cols = 0, stride = 0;
+  DType dtype = DType::kF32;
+
+  ConstMatrix() = default;
+  ConstMatrix(const void* data_in, std::int64_t rows_in, std::int64_t cols_in, std::int64_t stride_in = 0,
+              DType dtype_in = DType::kF32)
+      : data(data_in), rows(rows_in), cols(cols_in), stride(stride_in), dtype(dtype_in) {}
+  // Rank 2, or rank 1 as one column.
+  ConstMatrix(const Tensor& tensor);  // NOLINT(google-explicit-constructor): a tensor is passed where a matrix is taken
+};
+struct MutableMatrix {
+  void* data = nullptr;
+  std::int64_t rows = 0, cols = 0, stride = 0;
+  DType dtype = DType::kF32;
+
+  MutableMatrix() = default;
+  MutableMatrix(void* data_in, std::int64_t rows_in, std::int64_t cols_in, std::int64_t stride_in = 0,
+                DType dtype_in = DType::kF32)
+      : data(data_in), rows(rows_in), cols(cols_in), stride(stride_in), dtype(dtype_in) {}
+  MutableMatrix(Tensor& tensor);  // NOLINT(google-explicit-constructor)
+};
+
+// How X, Y and the residual lie in memory.
+enum class DataOrder : std::uint8_t {
+  kFeatureMajor,  // X is k x n, Y is m x n
+  kTokens,        // X is n x k, Y is n x m: the rows are tokens
+};
+
+// Whether a sparse matrix may be multiplied as a dense one.
+enum class Fallback : std::uint8_t { kWhenFaster, kNever, kAlways };
+
+struct MatmulOptions {
+  std::int64_t n = 1;                // the n to plan for; a run may have another
+  std::span<const float> bias = {};  // m values, copied; empty: none
+  float alpha = 1, beta = 1;         // of the product and of the residual
+  Activation activation = Activation::kNone;
+  float low = 0, high = 0;  // see Activation
+  DataOrder order = DataOrder::kFeatureMajor;
+  Fallback dense = Fallback::kWhenFaster;
+  int threads = 0;              // to plan for; 0: the default executor's
+  std::optional<Isa> isa = {};  // the highest to use; default: active_isa()
+  std::string kernel = {};      // a kernel by name; empty: the model chooses
+  bool deterministic = false;   // plan with nominal ceilings instead of measured ones
+};
+
+// A candidate that was not taken, and why.
+struct RejectedCandidate {
+  std::string kernel, reason;
+  double predicted_ms = 0;  // 0: not even modelled
+};
+
+class ESPALIER_API MatmulPlan {
+ public:
+  // X and Y as options.order says. Errors (kInvalidArgument): a shape or type that does not fit, NULL data, X and Y
+  // overlapping.
+  Status run(const ConstMatrix& x, const MutableMatrix& y) const;  // on default_executor()
+  Status run(const ConstMatrix& x, const MutableMatrix& y, Executor& executor) const;
+  // With R, of Y's shape and order; R may be Y itself.
+  Status run(const ConstMatrix& x, const ConstMatrix& residual, const MutableMatrix& y, Executor& executor) const;
+
+  // New values for the same pattern, in the order and type of the matrix that was planned; nothing is planned again.
+  Status refresh(const Tensor& values);
+  Status refresh(std::span<const float> values);
+
+  std::int64_t m() const;
+  std::int64_t k() const;
+  const std::string& kernel() const;  // e.g. "spmm_f32_blk8x4_8x3v_avx512"
+  bool is_dense() const;
+  double density() const;
+  double predicted_ms() const;
+  std::int64_t packed_bytes() const;
+  const std::vector<RejectedCandidate>& rejected() const;
+  // Several lines: kernel, packing, work split, predicted time, what was rejected and why.
+  std::string explain() const;
+
+  struct Impl;
+  explicit MatmulPlan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+// Errors: kInvalidArgument for options that do not fit (bias of another length, unknown kernel name, n < 0), those of
+// validate() for the matrix, kUnsupported for a type without kernels, kLimit for a matrix too large to index.
+ESPALIER_API Result<MatmulPlan> plan_matmul(const BlockSparse& w, const MatmulOptions& options = {});
+ESPALIER_API Result<MatmulPlan> plan_matmul(const NmSparse& w, const MatmulOptions& options = {});
+ESPALIER_API Result<MatmulPlan> plan_matmul(const Csr& w, const MatmulOptions& options = {});
+// A full pattern on the same kernels: our dense. `w` is rank 2, f32.
+ESPALIER_API Result<MatmulPlan> plan_dense_matmul(const Tensor& w, const MatmulOptions& options = {});
+
+// Once, without keeping a plan: y = w x.
+ESPALIER_API Status matmul(const BlockSparse& w, const ConstMatrix& x, const MutableMatrix& y);
+ESPALIER_API Status matmul(const NmSparse& w, const ConstMatrix& x, const MutableMatrix& y);
+ESPALIER_API Status matmul(const Csr& w, const ConstMatrix& x, const MutableMatrix& y);
+
+// ---- Pattern new in every call -----------------------------------------------------------------------------------
+
+struct DynamicMatmulOptions {
+  std::int64_t m = 0, k = 0, n = 1;
+  Block block = {16, 16};
+  double max_density = 1.0 / 16;  // of blocks: the capacity
+  int threads = 0;
+  std::optional<Isa> isa = {};
+};
+
+// The kept blocks of one call: block b covers rows rows[b] * r ... and columns cols[b] * c ..., in any order, no
+// duplicates; its r x c values are at values + b * r * c.
+struct DynamicPattern {
+  std::span<const std::int32_t> rows, cols;
+};
+
+class ESPALIER_API DynamicMatmulPlan {
+ public:
+  // Errors: kLimit when the pattern keeps more than capacity_blocks(), saying which density it needs; kInvalidData for
+  // a coordinate out of range or two blocks at one place; kInvalidArgument as MatmulPlan::run. Not for use by two
+  // threads at once.
+  Status run(const DynamicPattern& pattern, std::span<const float> values, const ConstMatrix& x,
+             const MutableMatrix& y);
+  Status run(const DynamicPattern& pattern, std::span<const float> values, const ConstMatrix& x, const MutableMatrix& y,
+             Executor& executor);
+
+  std::int64_t capacity_blocks() const;
+  const std::string& kernel() const;
+
+  struct Impl;
+  explicit DynamicMatmulPlan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+ESPALIER_API Result<DynamicMatmulPlan> plan_dynamic_matmul(const DynamicMatmulOptions& options);
+
+}  // namespace espalier

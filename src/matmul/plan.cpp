@@ -1,0 +1,210 @@
+#include "matmul/plan.hpp"
+
+#include <algorithm>
+
+#include "base/fail.hpp"
+
+namespace espalier {
+namespace {
+
+using kernels::PatternKind;
+
+Status check_options(const MatmulOptions& options, std::int64_t m) {
+  if (options.n < 0) return fail(ErrorCode::kInvalidArgument, "matmul: n is {}, expected 0 or more", options.n);
+  if (options.threads < 0)
+    return fail(ErrorCode::kInvalidArgument, "matmul: threads is {}, expected 0 (all) or more", options.threads);
+  if (!options.bias.empty() && static_cast<std::int64_t>(options.bias.size()) != m)
+    return fail(ErrorCode::kInvalidArgument, "matmul: bias holds {} values, expected one per output row, {}",
+                options.bias.size(), m);
+  return {};
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+Result<MatmulPlan> make_plan(const MatrixPattern& pattern, const PatternFacts& facts, const Tensor& values,
+                             const MatmulOptions& options, std::string name) {
+  ESPALIER_TRY(check_options(options, facts.m));
+  if (!is_float(values.dtype()))
+    return fail(ErrorCode::kUnsupported, "matmul: the weights are {}, expected f32, f64, bf16 or f16",
+                to_string(values.dtype()));
+  const MachineFacts machine = machine_facts(options.isa, options.threads, options.deterministic);
+  auto impl = std::make_shared<MatmulPlan::Impl>();
+  ESPALIER_ASSIGN(impl->choice, choose(facts, options, machine));
+  const kernels::KernelInfo& kernel = *impl->choice.kernel;
+  impl->blocking = choose_blocking(kernel, facts.k, std::max<std::int64_t>(options.n, 1), machine.caches);
+  ESPALIER_ASSIGN(impl->weights, PackedWeights::plan(pattern, impl->choice, impl->blocking));
+  const Tensor as_f32 = values.cast(DType::kF32);
+  impl->weights->set_values(as_f32.values<float>());
+  Product& product = impl->product;
+  product.kernel = &kernel;
+  product.narrower = narrower_kernels(kernel);
+  product.m = facts.m;
+  product.k = facts.k;
+  product.group_cols = impl->blocking.group_cols;
+  impl->weights->describe(product);
+  impl->kernel = kernel.name;
+  impl->pattern = std::move(name);
+  impl->weight_type = values.dtype();
+  impl->bias.assign(options.bias.begin(), options.bias.end());
+  impl->options = options;
+  impl->options.bias = impl->bias;
+  const double all = static_cast<double>(facts.m) * static_cast<double>(facts.k);
+  impl->density = all > 0 ? std::min(static_cast<double>(facts.kept_values) / all, 1.0) : 1.0;
+  return MatmulPlan(std::move(impl));
+}
+
+Result<MatmulPlan> plan_blocks(const BlockSparse& w, const MatmulOptions& options, std::string name) {
+  PatternFacts facts;
+  facts.m = w.rows;
+  facts.k = w.cols;
+  facts.block = w.block;
+  facts.kept_units = w.kept_blocks();
+  facts.kept_values = facts.kept_units * w.block.rows * w.block.cols;
+  BlockSparse pattern = w;
+  pattern.values = Tensor();
+  return make_plan(pattern, facts, w.values, options, std::move(name));
+}
+
+}  // namespace
+
+MachineFacts machine_facts(std::optional<Isa> isa, int threads, bool deterministic) {
+  MachineFacts facts;
+  facts.isa = std::min(isa.value_or(active_isa()), best_isa(machine_features()));
+  facts.caches = cache_sizes();
+  facts.threads = threads > 0 ? threads : available_cores();
+  const bool measured = !deterministic && facts.isa == active_isa();
+  facts.ceilings = measured ? this_machine().ceilings : nominal_ceilings(facts.isa);
+  return facts;
+}
+
+ConstMatrix::ConstMatrix(const Tensor& tensor)
+    : data(tensor.raw()),
+      rows(tensor.rank() >= 1 ? tensor.dim(0) : 1),
+      cols(tensor.rank() >= 2 ? tensor.dim(1) : 1),
+      dtype(tensor.dtype()) {}
+
+MutableMatrix::MutableMatrix(Tensor& tensor)
+    : data(tensor.raw()),
+      rows(tensor.rank() >= 1 ? tensor.dim(0) : 1),
+      cols(tensor.rank() >= 2 ? tensor.dim(1) : 1),
+      dtype(tensor.dtype()) {}
+
+Result<MatmulPlan> plan_matmul(const BlockSparse& w, const MatmulOptions& options) {
+  ESPALIER_TRY(validate(w));
+  return plan_blocks(w, options, to_string(Pattern(w.block)));
+}
+
+Result<MatmulPlan> plan_matmul(const Csr& w, const MatmulOptions& options) {
+  ESPALIER_TRY(validate(w));
+  return plan_blocks({w.rows, w.cols, {1, 1}, w.row_starts, w.cols_of, w.values}, options, "unstructured");
+}
+
+Result<MatmulPlan> plan_matmul(const NmSparse& w, const MatmulOptions& options) {
+  ESPALIER_TRY(validate(w));
+  PatternFacts facts;
+  facts.m = w.rows;
+  facts.k = w.cols;
+  facts.block = {w.pattern.vector, 1};
+  facts.nm = w.pattern;
+  facts.kept_units = ceil_div(w.rows, w.pattern.vector) * w.groups() * w.pattern.n;
+  facts.kept_values = w.rows * w.groups() * w.pattern.n;
+  NmSparse pattern = w;
+  pattern.values = Tensor();
+  return make_plan(pattern, facts, w.values, options, to_string(Pattern(w.pattern)));
+}
+
+Result<MatmulPlan> plan_dense_matmul(const Tensor& w, const MatmulOptions& options) {
+  if (w.rank() != 2)
+    return fail(ErrorCode::kInvalidArgument, "matmul: the weights have shape {}, expected m x k", to_string(w.shape()));
+  PatternFacts facts;
+  facts.m = w.dim(0);
+  facts.k = w.dim(1);
+  facts.kept_values = facts.m * facts.k;
+  MatmulOptions dense = options;
+  dense.dense = Fallback::kAlways;
+  return make_plan(DensePattern{facts.m, facts.k}, facts, w, dense, "dense");
+}
+
+Status MatmulPlan::run(const ConstMatrix& x, const MutableMatrix& y) const { return run(x, y, default_executor()); }
+
+namespace {
+
+Status run_plan(const MatmulPlan::Impl& impl, const ConstMatrix& x, const ConstMatrix* residual, const MutableMatrix& y,
+                Executor& executor) {
+  const MatmulOptions& options = impl.options;
+  ESPALIER_TRY(check_call(x, residual, y, impl.product.m, impl.product.k, options.order));
+  constexpr std::int64_t kBytes = sizeof(float);
+  const auto stride_of = [](const auto& matrix) { return (matrix.stride == 0 ? matrix.cols : matrix.stride) * kBytes; };
+  const bool tokens = options.order == DataOrder::kTokens;
+  ProductCall call;
+  call.x = x.data;
+  call.x_stride = stride_of(x);
+  call.y = y.data;
+  call.y_stride = stride_of(y);
+  call.n = tokens ? x.rows : x.cols;
+  call.order = tokens ? kernels::Order::kTokens : kernels::Order::kFeatureMajor;
+  call.epilogue.alpha = options.alpha;
+  call.epilogue.bias = impl.bias.empty() ? nullptr : impl.bias.data();
+  call.epilogue.activation = options.activation;
+  call.epilogue.low = options.low;
+  call.epilogue.high = options.high;
+  if (residual != nullptr) {
+    call.epilogue.residual = static_cast<const float*>(residual->data);
+    call.epilogue.residual_stride = stride_of(*residual);
+    call.epilogue.beta = options.beta;
+  }
+  run_product(impl.product, call, executor);
+  return {};
+}
+
+}  // namespace
+
+Status MatmulPlan::run(const ConstMatrix& x, const MutableMatrix& y, Executor& executor) const {
+  return run_plan(*impl_, x, nullptr, y, executor);
+}
+
+Status MatmulPlan::run(const ConstMatrix& x, const ConstMatrix& residual, const MutableMatrix& y,
+                       Executor& executor) const {
+  return run_plan(*impl_, x, &residual, y, executor);
+}
+
+Status MatmulPlan::refresh(const Tensor& values) {
+  if (values.dtype() != impl_->weight_type)
+    return fail(ErrorCode::kInvalidArgument, "matmul: refresh with {} values, the plan was made from {}",
+                to_string(values.dtype()), to_string(impl_->weight_type));
+  const Tensor as_f32 = values.cast(DType::kF32);
+  return refresh(as_f32.values<float>());
+}
+
+Status MatmulPlan::refresh(std::span<const float> values) {
+  if (static_cast<std::int64_t>(values.size()) != impl_->weights->value_count())
+    return fail(ErrorCode::kInvalidArgument, "matmul: refresh with {} values, the pattern keeps {}", values.size(),
+                impl_->weights->value_count());
+  impl_->weights->set_values(values);
+  return {};
+}
+
+std::int64_t MatmulPlan::m() const { return impl_->product.m; }
+std::int64_t MatmulPlan::k() const { return impl_->product.k; }
+const std::string& MatmulPlan::kernel() const { return impl_->kernel; }
+bool MatmulPlan::is_dense() const { return impl_->choice.dense; }
+double MatmulPlan::density() const { return impl_->density; }
+double MatmulPlan::predicted_ms() const { return impl_->choice.predicted_ms; }
+std::int64_t MatmulPlan::packed_bytes() const { return impl_->weights->bytes(); }
+const std::vector<RejectedCandidate>& MatmulPlan::rejected() const { return impl_->choice.rejected; }
+
+namespace {
+
+template <typename Matrix>
+Status multiply_once(const Matrix& w, const ConstMatrix& x, const MutableMatrix& y) {
+  ESPALIER_ASSIGN(const MatmulPlan plan, plan_matmul(w, {.n = x.cols}));
+  return plan.run(x, y);
+}
+
+}  // namespace
+
+Status matmul(const BlockSparse& w, const ConstMatrix& x, const MutableMatrix& y) { return multiply_once(w, x, y); }
+Status matmul(const NmSparse& w, const ConstMatrix& x, const MutableMatrix& y) { return multiply_once(w, x, y); }
+Status matmul(const Csr& w, const ConstMatrix& x, const MutableMatrix& y) { return multiply_once(w, x, y); }
+
+}  // namespace espalier

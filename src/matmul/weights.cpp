@@ -1,0 +1,177 @@
+#include "matmul/weights.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/fail.hpp"
+
+namespace espalier {
+namespace {
+
+using kernels::PackedBlocks;
+using kernels::PackedDense;
+
+// May lie past the last column: a ragged group can be filled up with zeros there.
+std::int64_t column_of(const NmSparse& matrix, std::int64_t row_group, std::int64_t i) {
+  const std::int64_t per_row = matrix.groups() * matrix.pattern.n;
+  return i / matrix.pattern.n * matrix.pattern.m +
+         matrix.positions.values<std::uint8_t>()[static_cast<std::size_t>(row_group * per_row + i)];
+}
+
+// Values of rows that share positions lie row by row; as blocks they lie position by position.
+std::vector<float> block_values(const NmSparse& matrix, std::span<const float> values) {
+  const std::int64_t v = matrix.pattern.vector, per_row = matrix.groups() * matrix.pattern.n;
+  const std::int64_t row_groups = (matrix.rows + v - 1) / v;
+  std::vector<float> blocks(static_cast<std::size_t>(row_groups * per_row * v));
+  for (std::int64_t row = 0; row < matrix.rows; ++row)
+    for (std::int64_t i = 0; i < per_row; ++i)
+      blocks[static_cast<std::size_t>((row / v * per_row + i) * v + row % v)] =
+          values[static_cast<std::size_t>(row * per_row + i)];
+  return blocks;
+}
+
+std::vector<float> dense_values(const BlockSparse& matrix, std::span<const float> values) {
+  std::vector<float> dense(static_cast<std::size_t>(matrix.rows * matrix.cols));
+  const auto [r, c] = matrix.block;
+  for (std::int64_t block_row = 0; block_row < matrix.block_rows(); ++block_row)
+    for (std::int64_t u = matrix.row_starts[block_row]; u < matrix.row_starts[block_row + 1]; ++u) {
+      const std::int64_t first_col = matrix.block_cols[u] * c;
+      const std::int64_t cols = std::min(c, matrix.cols - first_col), rows = std::min(r, matrix.rows - block_row * r);
+      for (std::int64_t i = 0; i < rows; ++i)
+        std::copy_n(values.data() + (u * r + i) * c, cols,
+                    dense.data() + (block_row * r + i) * matrix.cols + first_col);
+    }
+  return dense;
+}
+
+std::vector<float> dense_values(const NmSparse& matrix, std::span<const float> values) {
+  std::vector<float> dense(static_cast<std::size_t>(matrix.rows * matrix.cols));
+  const std::int64_t per_row = matrix.groups() * matrix.pattern.n;
+  for (std::int64_t row = 0; row < matrix.rows; ++row)
+    for (std::int64_t i = 0; i < per_row; ++i)
+      if (const std::int64_t column = column_of(matrix, row / matrix.pattern.vector, i); column < matrix.cols)
+        dense[static_cast<std::size_t>(row * matrix.cols + column)] +=
+            values[static_cast<std::size_t>(row * per_row + i)];
+  return dense;
+}
+
+}  // namespace
+
+BlockSparse blocks_of(const NmSparse& matrix) {
+  const std::int64_t v = matrix.pattern.vector, per_row = matrix.groups() * matrix.pattern.n;
+  const std::int64_t row_groups = (matrix.rows + v - 1) / v;
+  BlockSparse blocks{matrix.rows, matrix.groups() * matrix.pattern.m, {v, 1}, {}, {}, {}};
+  std::vector<std::int64_t> starts{0}, columns;
+  for (std::int64_t group = 0; group < row_groups; ++group) {
+    for (std::int64_t i = 0; i < per_row; ++i) columns.push_back(column_of(matrix, group, i));
+    starts.push_back(static_cast<std::int64_t>(columns.size()));
+  }
+  blocks.row_starts = IndexArray::of(starts);
+  blocks.block_cols = IndexArray::of(columns);
+  return blocks;
+}
+
+Result<std::unique_ptr<PackedWeights>> PackedWeights::plan(const MatrixPattern& pattern, const Choice& choice,
+                                                           const Blocking& blocking) {
+  auto weights = std::make_unique<PackedWeights>();
+  weights->pattern_ = pattern;
+  weights->strip_rows_ = choice.kernel->tile_rows;
+  const auto* const blocks = std::get_if<BlockSparse>(&pattern);
+  const auto* const nm = std::get_if<NmSparse>(&pattern);
+  const auto* const dense = std::get_if<DensePattern>(&pattern);
+  if (blocks != nullptr) {
+    weights->value_count_ = blocks->kept_blocks() * blocks->block.rows * blocks->block.cols;
+    weights->rows_ = blocks->rows;
+    weights->cols_ = blocks->cols;
+  } else if (nm != nullptr) {
+    weights->value_count_ = nm->rows * nm->groups() * nm->pattern.n;
+    weights->rows_ = nm->rows;
+    weights->cols_ = nm->cols;
+  } else {
+    weights->value_count_ = dense->rows * dense->cols;
+    weights->rows_ = dense->rows;
+    weights->cols_ = dense->cols;
+  }
+  if (choice.dense) {
+    weights->packed_ = PackedDense(weights->rows_, weights->cols_,
+                                   {.strip_rows = choice.kernel->tile_rows,
+                                    .step = choice.kernel->block_cols_step,
+                                    .part_cols = blocking.part_cols});
+    return weights;
+  }
+  const BlockSparse as_blocks = blocks != nullptr ? *blocks : blocks_of(*nm);
+  weights->block_rows_ = as_blocks.block.rows;
+  weights->block_cols_ = as_blocks.block.cols;
+  ESPALIER_ASSIGN(weights->packed_, PackedBlocks::plan(as_blocks, choice.kernel->tile_rows, blocking.part_cols));
+  return weights;
+}
+
+void PackedWeights::set_values(std::span<const float> values) {
+  ESPALIER_CHECK(static_cast<std::int64_t>(values.size()) == value_count_);
+  if (std::holds_alternative<PackedDense>(packed_))
+    set_dense(values);
+  else
+    set_blocks(values);
+}
+
+void PackedWeights::set_blocks(std::span<const float> values) {
+  auto& packed = std::get<PackedBlocks>(packed_);
+  if (const auto* const nm = std::get_if<NmSparse>(&pattern_))
+    packed.set_values(block_values(*nm, values).data());
+  else
+    packed.set_values(values.data());
+}
+
+void PackedWeights::set_dense(std::span<const float> values) {
+  auto& packed = std::get<PackedDense>(packed_);
+  if (const auto* const blocks = std::get_if<BlockSparse>(&pattern_))
+    packed.set_values(dense_values(*blocks, values).data());
+  else if (const auto* const nm = std::get_if<NmSparse>(&pattern_))
+    packed.set_values(dense_values(*nm, values).data());
+  else
+    packed.set_values(values.data());
+}
+
+std::int64_t PackedWeights::bytes() const {
+  return std::visit([](const auto& packed) { return packed.bytes(); }, packed_);
+}
+
+void PackedWeights::describe(Product& product) const {
+  product.parts.clear();
+  product.units_before.clear();
+  if (const auto* const dense = std::get_if<PackedDense>(&packed_)) {
+    product.strips = dense->strips();
+    product.strips_per_block_row = 1;
+    for (const PackedDense::Part& part : dense->parts()) {
+      kernels::SpmmArgs args;
+      args.values = dense->values(part);
+      args.starts = dense->starts().data();
+      args.columns = dense->columns().data();
+      args.block_rows = static_cast<std::int32_t>(strip_rows_);
+      args.block_cols = static_cast<std::int32_t>(part.packed_cols);
+      product.parts.push_back({args, part.first_col, part.cols, part.packed_cols});
+    }
+    product.kept_values = product.strips * strip_rows_ * cols_;
+    // Units of one strip differ in nothing: any common weight balances.
+    for (std::int64_t strip = 0; strip <= product.strips; ++strip) product.units_before.push_back(strip * 16);
+    return;
+  }
+  const auto& blocks = std::get<PackedBlocks>(packed_);
+  product.strips = blocks.strips();
+  product.strips_per_block_row = block_rows_ / strip_rows_;
+  product.kept_values = blocks.units() * block_rows_ * block_cols_;
+  for (const PackedBlocks::Part& part : blocks.parts()) {
+    kernels::SpmmArgs args;
+    args.values = blocks.values(part);
+    args.starts = part.starts.data();
+    args.columns = part.columns.data();
+    args.block_rows = static_cast<std::int32_t>(block_rows_);
+    args.block_cols = static_cast<std::int32_t>(block_cols_);
+    const std::int64_t cols = std::clamp<std::int64_t>(cols_ - part.first_col, 0, part.cols);
+    product.parts.push_back({args, part.first_col, cols, part.packed_cols});
+    product.units_before.resize(part.starts.size());
+    for (std::size_t row = 0; row < part.starts.size(); ++row) product.units_before[row] += part.starts[row];
+  }
+}
+
+}  // namespace espalier

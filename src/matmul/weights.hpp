@@ -1,0 +1,52 @@
+// The weights of a plan, packed for its kernel, and how new values get there from the caller's format.
+#pragma once
+
+#include <espalier/sparse.hpp>
+#include <espalier/status.hpp>
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "kernels/packed_blocks.hpp"
+#include "kernels/packed_dense.hpp"
+#include "matmul/choose.hpp"
+#include "matmul/product.hpp"
+
+namespace espalier {
+
+// What a plan was made from, without values. A Csr is blocks of 1 x 1; a dense matrix is rank 2 of the values alone.
+struct DensePattern {
+  std::int64_t rows = 0, cols = 0;
+};
+using MatrixPattern = std::variant<BlockSparse, NmSparse, DensePattern>;
+
+// N:M rows that share positions, as blocks `vector` rows high and 1 column wide, without values. The last group counts
+// whole: `cols` of the result is a multiple of M.
+BlockSparse blocks_of(const NmSparse& matrix);
+
+// Owns the packed weights. Product::parts point into it.
+class PackedWeights {
+ public:
+  // Packs the pattern for the choice; set_values must follow. Errors: as PackedBlocks::plan.
+  static Result<std::unique_ptr<PackedWeights>> plan(const MatrixPattern& pattern, const Choice& choice,
+                                                     const Blocking& blocking);
+  // `values` in the order and number of the pattern's own format.
+  void set_values(std::span<const float> values);
+
+  std::int64_t value_count() const { return value_count_; }
+  std::int64_t bytes() const;
+  // Fills parts, strips and units of a product.
+  void describe(Product& product) const;
+
+ private:
+  void set_blocks(std::span<const float> values);
+  void set_dense(std::span<const float> values);
+
+  MatrixPattern pattern_;
+  std::int64_t rows_ = 0, cols_ = 0, value_count_ = 0;
+  std::int64_t block_rows_ = 1, block_cols_ = 1, strip_rows_ = 1;
+  std::variant<kernels::PackedBlocks, kernels::PackedDense> packed_;
+};
+
+}  // namespace espalier
