@@ -38,15 +38,15 @@ enum class Packing : std::uint8_t {
 };
 
 struct CompileOptions {
-  int threads = 0;            // the most that a run may use; 0 means available_cores()
-  std::optional<Isa> isa;     // ceiling; absent: active_isa()
-  DType dtype = DType::kF32;  // of the arithmetic; inputs and outputs keep the model's types
+  int threads = 0;              // the most that a run may use; 0 means available_cores()
+  std::optional<Isa> isa = {};  // ceiling; absent: active_isa()
+  DType dtype = DType::kF32;    // of the arithmetic; inputs and outputs keep the model's types
   Tuning tuning = Tuning::kTimed;
   WeightUse weights = WeightUse::kSparse;
   Packing packing = Packing::kNative;
-  std::int64_t batch = 1;                // of a dynamic first dimension
-  std::map<std::string, Shape> shapes;   // by input name; wins over `batch`
-  std::optional<std::string> cache_dir;  // of tuning results; absent: the user's, empty: none
+  std::int64_t batch = 1;                     // of a dynamic first dimension
+  std::map<std::string, Shape> shapes = {};   // by input name; wins over `batch`
+  std::optional<std::string> cache_dir = {};  // of tuning results; absent: the user's, empty: none
 };
 
 // An input or output of the network. `shape` as the model declares it, `planned` as it was planned for.
@@ -124,8 +124,8 @@ ESPALIER_API std::string to_text(const PlanReport& report);
 ESPALIER_API Status save_plan(const Plan& plan, const std::string& path);
 
 struct LoadPlanOptions {
-  int threads = 0;         // 0: as it was planned, lowered to available_cores()
-  std::optional<Isa> isa;  // ceiling; absent: active_isa()
+  int threads = 0;              // 0: as it was planned, lowered to available_cores()
+  std::optional<Isa> isa = {};  // ceiling; absent: active_isa()
 };
 // Reads what save_plan wrote; packed weights stay in the mapped file. Errors: kNotFound, kInvalidData (truncated,
 // changed, out of range: which tensor and what was expected), kUnsupported naming the CPU features or the kernels that

@@ -73,6 +73,9 @@ class ESPALIER_API Tensor {
     return {static_cast<T*>(raw()), static_cast<std::size_t>(count())};
   }
 
+  // The same type and shape at another address, which is borrowed; allocates nothing.
+  void rebind(void* data);
+
   Tensor clone() const;
   // The same bytes under another shape of the same count (checked).
   Tensor reshaped(Shape shape) const;

@@ -99,6 +99,11 @@ Tensor Tensor::shared(DType dtype, Shape shape, std::shared_ptr<const void> data
   return {dtype, std::move(shape), std::move(data)};
 }
 
+void Tensor::rebind(void* data) {
+  data_ = std::shared_ptr<const void>(std::shared_ptr<const void>(), data);
+  defined_ = true;
+}
+
 Tensor Tensor::clone() const {
   if (!defined()) return {};
   Tensor copy = uninitialized(dtype_, shape_);

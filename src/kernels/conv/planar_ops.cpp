@@ -164,13 +164,15 @@ void PlanarOps::to_nhwc(const PlanarLayout& layout, const float* planar, float* 
 
 void PlanarOps::split_phases(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
                              PlaneRange channels) const noexcept {
-  const PlanarGeometry& g = in.geometry;
+  const PlanarGeometry &from = in.geometry, &to = out.geometry;
   for (std::int64_t c = channels.begin; c < channels.end; ++c) {
     for (int phase = 0; phase < out.phases; ++phase)
-      clear_outside(out.geometry, phases + (c * out.phases + phase) * out.geometry.plane_stride());
-    for (std::int64_t i = 0; i < g.images_per_plane(); ++i) {
-      const float* image = planar + c * in.phases * g.plane_stride() + g.origin() + i * g.image_stride();
-      split(*loops_, {.image = image, .rows = g.height(), .width = g.width(), .pitch = g.pitch()}, out, c, i, phases);
+      clear_outside(to, phases + (c * out.phases + phase) * to.plane_stride());
+    const std::int64_t set = c / out.channels, channel = c % out.channels;
+    for (std::int64_t i = 0; i < to.images_per_plane(); ++i) {
+      const float* image = planar + in.index(set * to.images_per_plane() + i, channel, 0, 0);
+      split(*loops_, {.image = image, .rows = from.height(), .width = from.width(), .pitch = from.pitch()}, out, c, i,
+            phases);
     }
   }
 }

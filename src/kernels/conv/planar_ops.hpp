@@ -45,7 +45,7 @@ class PlanarOps {
   void from_nhwc(const float* nhwc, const PlanarLayout& layout, float* planar, PlaneRange groups) const noexcept;
   void to_nhwc(const PlanarLayout& layout, const float* planar, float* nhwc, PlaneRange groups) const noexcept;
   // The image `in` split by parity into `out` (4 phases), or its even rows and columns (1 phase); ranges over
-  // channels of all sets: sets * channels.
+  // channels of all sets of the output: sets * channels.
   void split_phases(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
                     PlaneRange channels) const noexcept;
   // The same straight from [batch, channels, height, width].

@@ -1,0 +1,124 @@
+// Local search over layouts.
+//
+// The cost of an assignment is the sum of the layers' times plus, for each value and each other layout that some
+// consumer wants, one conversion. Operators that are no products follow the layout of their first operand where they
+// can, as lowering does.
+#include "plan/assign.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+
+namespace espalier::plan {
+namespace {
+
+constexpr std::array<std::string_view, 7> kFollowPlanar = {
+    "Relu", "Clip", "Add", "MaxPool", "AveragePool", "Concat", "GlobalAveragePool"};
+constexpr std::array<std::string_view, 18> kFollowLast = {
+    "Relu", "Clip",  "Add",       "MaxPool",    "AveragePool", "Concat", "GlobalAveragePool",
+    "Mul",  "Sub",   "LeakyRelu", "Sigmoid",    "Tanh",        "Sum",    "HardSwish",
+    "Div",  "PRelu", "Identity",  "HardSigmoid"};
+
+template <std::size_t N>
+bool contains(const std::array<std::string_view, N>& names, const Node& node) {
+  return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
+}
+
+class Search {
+ public:
+  Search(const Graph& bound, const std::vector<LayerOptions>& layers, const ConversionCost& cost)
+      : graph_(bound), layers_(layers), cost_(cost), layer_of_(bound.nodes.size(), -1) {
+    for (std::size_t i = 0; i < layers.size(); ++i)
+      layer_of_[static_cast<std::size_t>(layers[i].node)] = static_cast<int>(i);
+  }
+
+  double total(const std::vector<std::size_t>& chosen) const {
+    double ms = 0;
+    for (std::size_t i = 0; i < layers_.size(); ++i) ms += layers_[i].options[chosen[i]].ms();
+    std::vector<Layout> homes(static_cast<std::size_t>(graph_.value_count()), Layout::kPlain);
+    std::set<std::pair<ValueId, Layout>> made;
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      const Layout layout = layout_of(n, chosen, homes);
+      for (const ValueId input : node.inputs) ms += conversion(input, layout, homes, made);
+      if (node.fusion.residual != kNoValue) ms += conversion(node.fusion.residual, layout, homes, made);
+      const bool to_plain = node.op == "GlobalAveragePool";
+      for (const ValueId output : node.outputs)
+        if (output != kNoValue) homes[static_cast<std::size_t>(output)] = to_plain ? Layout::kPlain : layout;
+    }
+    for (const ValueId output : graph_.outputs) ms += conversion(output, Layout::kPlain, homes, made);
+    return ms;
+  }
+
+  // Flips single layers while the total falls.
+  double descend(std::vector<std::size_t>& chosen, const std::vector<std::size_t>& preferred) const {
+    double best = total(chosen);
+    for (bool better = true; better;) {
+      better = false;
+      for (std::size_t i = 0; i < layers_.size(); ++i) {
+        if (preferred[i] == 0) continue;
+        const std::size_t before = chosen[i];
+        chosen[i] = before == 0 ? preferred[i] : 0;
+        const double now = total(chosen);
+        if (now < best - 1e-9) {
+          best = now;
+          better = true;
+        } else {
+          chosen[i] = before;
+        }
+      }
+    }
+    return best;
+  }
+
+ private:
+  Layout layout_of(std::size_t n, const std::vector<std::size_t>& chosen, const std::vector<Layout>& homes) const {
+    const Node& node = graph_.nodes[n];
+    if (const int layer = layer_of_[n]; layer >= 0) {
+      const auto i = static_cast<std::size_t>(layer);
+      const ProductChoice& choice = layers_[i].options[chosen[i]].choice;
+      if (choice.family == ProductChoice::Family::kPlanar) return Layout::kPlanar;
+      return node.op == "Conv" && choice.family == ProductChoice::Family::kDense ? Layout::kChannelsLast
+                                                                                 : Layout::kPlain;
+    }
+    if (node.inputs.empty() || node.inputs[0] == kNoValue) return Layout::kPlain;
+    const Layout first = homes[static_cast<std::size_t>(node.inputs[0])];
+    if (first == Layout::kPlanar && contains(kFollowPlanar, node)) return first;
+    if (first != Layout::kPlain && contains(kFollowLast, node)) return Layout::kChannelsLast;
+    return Layout::kPlain;
+  }
+
+  double conversion(ValueId value, Layout layout, const std::vector<Layout>& homes,
+                    std::set<std::pair<ValueId, Layout>>& made) const {
+    if (value == kNoValue || graph_.is_constant(value)) return 0;
+    const auto shape = static_shape(graph_.value(value).shape);
+    const Layout home = homes[static_cast<std::size_t>(value)];
+    if (!shape || shape->size() < 3 || same_bytes(*shape, home, layout)) return 0;
+    if (!made.insert({value, layout}).second) return 0;
+    return cost_.fixed_ms + 8.0 * static_cast<double>(element_count(*shape)) / cost_.bytes_per_ms;
+  }
+
+  const Graph& graph_;
+  const std::vector<LayerOptions>& layers_;
+  const ConversionCost& cost_;
+  std::vector<int> layer_of_;
+};
+
+}  // namespace
+
+ConversionCost conversion_cost(const Ceilings& ceilings, int threads) {
+  // A change of layout is a transpose: it moves about half of what plain copying would.
+  return {.bytes_per_ms = std::max(1.0, ceilings.memory_gbs * threads * 0.5) * 1e6, .fixed_ms = 0.002};
+}
+
+std::vector<std::size_t> assign_options(const Graph& bound, const std::vector<LayerOptions>& layers,
+                                        const std::vector<std::size_t>& preferred, const ConversionCost& cost) {
+  const Search search(bound, layers, cost);
+  std::vector<std::size_t> dense(layers.size(), 0), sparse = preferred;
+  const double from_dense = search.descend(dense, preferred), from_sparse = search.descend(sparse, preferred);
+  return from_sparse < from_dense ? sparse : dense;
+}
+
+}  // namespace espalier::plan

@@ -1,0 +1,89 @@
+// The planner's main line: settings, shapes, choices, the first Program, the report.
+#include "plan/make_plan.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <espalier/executor.hpp>
+#include <espalier/machine.hpp>
+
+#include "base/fail.hpp"
+#include "plan/bind_shapes.hpp"
+#include "plan/choose.hpp"
+#include "plan/layer_options.hpp"
+#include "plan/plan_state.hpp"
+
+namespace espalier::plan {
+namespace {
+
+Result<PlanSettings> settings_of(const CompileOptions& options) {
+  if (options.threads < 0)
+    return fail(ErrorCode::kInvalidArgument, "threads: expected at least 1 (or 0 for all), found {}", options.threads);
+  if (options.dtype != DType::kF32)
+    return fail(ErrorCode::kUnsupported, "networks are planned in f32 only; {} is not supported yet",
+                to_string(options.dtype));
+  return PlanSettings{.threads = options.threads > 0 ? options.threads : available_cores(),
+                      .isa = std::min(options.isa.value_or(active_isa()), active_isa()),
+                      .dtype = options.dtype,
+                      .weights = options.weights,
+                      .packing = options.packing};
+}
+
+TensorInfo info_of(const Value& declared, const Value& bound) {
+  return {.name = declared.name,
+          .dtype = bound.dtype.value_or(declared.dtype.value_or(DType::kF32)),
+          .shape = declared.shape,
+          .planned = static_shape(bound.shape).value_or(Shape{})};
+}
+
+void describe_ports(PlanState& state, const Graph& bound) {
+  for (const ValueId id : bound.inputs) state.inputs.push_back(info_of(state.graph.value(id), bound.value(id)));
+  for (const ValueId id : bound.outputs) state.outputs.push_back(info_of(state.graph.value(id), bound.value(id)));
+}
+
+// The changes of layout that a Program makes.
+std::vector<ConversionReport> conversions_of(const Program& program) {
+  std::vector<ConversionReport> conversions;
+  for (const Step& step : program.steps) {
+    if (step.node >= 0 || step.reads.empty()) continue;
+    const Buffer& from = program.buffers[static_cast<std::size_t>(step.reads[0])];
+    const Buffer& to = program.buffers[static_cast<std::size_t>(step.writes[0])];
+    if (from.layout == to.layout) continue;
+    conversions.push_back({to.name, std::string(to_string(from.layout)), std::string(to_string(to.layout)), -1});
+  }
+  return conversions;
+}
+
+}  // namespace
+
+Result<Plan> make_plan(Graph graph, const CompileOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  auto state = std::make_shared<PlanState>();
+  ESPALIER_ASSIGN(state->settings, settings_of(options));
+  ESPALIER_ASSIGN(const std::vector<Shape> shapes, choose_shapes(graph, options.shapes, options.batch));
+  state->graph = std::move(graph);
+  ESPALIER_ASSIGN(const Graph bound, bind_shapes(state->graph, shapes));
+  describe_ports(*state, bound);
+
+  const bool by_model = options.tuning == Tuning::kModel;
+  const Ceilings ceilings = by_model ? nominal_ceilings(state->settings.isa) : this_machine().ceilings;
+  for (const Node& node : state->graph.nodes)
+    state->patterns.push_back(pattern_of(state->graph, node, state->settings.weights));
+  ESPALIER_ASSIGN(const Decision decision, choose(*state, bound, shapes, ceilings, options.tuning));
+  state->choices.resize(state->graph.nodes.size());
+  for (std::size_t i = 0; i < decision.layers.size(); ++i)
+    state->choices[static_cast<std::size_t>(decision.layers[i].node)] =
+        decision.layers[i].options[decision.chosen[i]].choice;
+  ESPALIER_ASSIGN(const auto program, state->program_for(shapes));
+
+  state->report.layers = report_layers(state->graph, decision);
+  state->report.conversions = conversions_of(*program);
+  state->report.isa = to_string(state->settings.isa);
+  state->report.threads = state->settings.threads;
+  state->report.dtype = to_string(state->settings.dtype);
+  state->report.arena_bytes = static_cast<std::int64_t>(program->arena_bytes);
+  state->report.compile_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return Plan(std::move(state));
+}
+
+}  // namespace espalier::plan

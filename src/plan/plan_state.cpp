@@ -1,0 +1,48 @@
+// PlanState: Programs by shape, and packed weights by node.
+#include "plan/plan_state.hpp"
+
+#include "base/fail.hpp"
+#include "plan/bind_shapes.hpp"
+#include "plan/lowering.hpp"
+
+namespace espalier::plan {
+
+std::shared_ptr<const ops::DensePrimitive> WeightStore::dense(int node) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = dense_.find(node);
+  return found == dense_.end() ? nullptr : found->second;
+}
+
+void WeightStore::keep_dense(int node, const ops::DensePrimitive& primitive) {
+  const std::lock_guard lock(mutex_);
+  dense_.try_emplace(node, std::make_shared<const ops::DensePrimitive>(primitive));
+}
+
+conv::PackedConv WeightStore::planar(int node, int rows) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = planar_.find({node, rows});
+  return found == planar_.end() ? conv::PackedConv{} : found->second;
+}
+
+void WeightStore::keep_planar(int node, int rows, const conv::PackedConv& packed) {
+  const std::lock_guard lock(mutex_);
+  planar_.try_emplace({node, rows}, packed);
+}
+
+Result<Program> PlanState::make_program(const std::vector<Shape>& shapes,
+                                        const std::vector<ProductChoice>& chosen) const {
+  ESPALIER_ASSIGN(Graph bound, bind_shapes(graph, shapes));
+  const ops::DenseThreads threads(settings.threads);
+  return Lowering(*this, std::move(bound), chosen).lower();
+}
+
+Result<std::shared_ptr<const Program>> PlanState::program_for(const std::vector<Shape>& shapes) const {
+  const std::lock_guard lock(mutex_);  // one thread makes a Program, the others wait for it
+  if (const auto found = programs_.find(shapes); found != programs_.end()) return found->second;
+  ESPALIER_ASSIGN(Program program, make_program(shapes, choices));
+  auto shared = std::make_shared<const Program>(std::move(program));
+  programs_.emplace(shapes, shared);
+  return shared;
+}
+
+}  // namespace espalier::plan

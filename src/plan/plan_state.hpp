@@ -1,0 +1,79 @@
+// What a Plan is inside: the optimised graph, one choice per product, and the Programs made from them.
+//
+// Immutable after make_plan or load_plan, except for the caches of Programs and packed weights, which are guarded.
+#pragma once
+
+#include <cstdint>
+#include <espalier/plan.hpp>
+#include <espalier/sparse.hpp>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/conv/conv.hpp"
+#include "ops/onednn/dense_primitive.hpp"
+#include "plan/program.hpp"
+
+namespace espalier::plan {
+
+struct PlanSettings {
+  int threads = 1;
+  Isa isa = Isa::kScalar;
+  DType dtype = DType::kF32;
+  WeightUse weights = WeightUse::kSparse;
+  Packing packing = Packing::kNative;
+};
+
+// How one product (Conv, Gemm, MatMul) runs.
+struct ProductChoice {
+  enum class Family : std::uint8_t {
+    kOperator,  // the operator of ops/, as every node that is no product
+    kDense,     // oneDNN
+    kPlanar     // a block-sparse convolution in the planar layout
+  };
+  Family family = Family::kOperator;
+  conv::ConvChoice planar = {};  // kPlanar: kernel, split and loop order
+};
+
+// Packed weights by node, shared by the Programs of all shapes. Thread-safe.
+class WeightStore {
+ public:
+  std::shared_ptr<const ops::DensePrimitive> dense(int node) const;
+  void keep_dense(int node, const ops::DensePrimitive& primitive);
+  // By node and by the rows of a group. Absent: undefined values.
+  conv::PackedConv planar(int node, int rows) const;
+  void keep_planar(int node, int rows, const conv::PackedConv& packed);
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<int, std::shared_ptr<const ops::DensePrimitive>> dense_;
+  std::map<std::pair<int, int>, conv::PackedConv> planar_;
+};
+
+class PlanState {
+ public:
+  Graph graph;  // optimised; shapes as the model declares them
+  PlanSettings settings;
+  std::vector<ProductChoice> choices;  // by node
+  std::vector<Recognized> patterns;    // of each product's weights, by node
+  std::vector<TensorInfo> inputs, outputs;
+  PlanReport report;
+
+  // The Program for these input shapes (in the order of `inputs`): made at most once, then remembered. Thread-safe.
+  // Errors: kInvalidData naming the node whose inputs do not fit.
+  Result<std::shared_ptr<const Program>> program_for(const std::vector<Shape>& shapes) const;
+  // Made anew and not remembered, with other choices: for trials.
+  Result<Program> make_program(const std::vector<Shape>& shapes, const std::vector<ProductChoice>& choices) const;
+
+  WeightStore& weights() const { return weights_; }
+
+ private:
+  mutable WeightStore weights_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::vector<Shape>, std::shared_ptr<const Program>> programs_;
+};
+
+}  // namespace espalier::plan

@@ -1,0 +1,27 @@
+// Timed trials in the order of the network: every option of every layer is timed inside a whole run, because a layer
+// alone finds its input in caches where the network would not have left it.
+#pragma once
+
+#include <espalier/status.hpp>
+#include <espalier/tensor.hpp>
+#include <vector>
+
+#include "plan/layer_options.hpp"
+
+namespace espalier::plan {
+
+struct TrialOptions {
+  int repeats = 7;
+  double budget_ms = 4000;  // after two of the repeats; fewer repeats, at least 3, when they would take longer
+};
+
+// Sets timed_ms of the options: whole networks that take each layer's n-th option run in turn.
+Status time_options(const PlanState& state, const std::vector<Shape>& shapes, std::vector<LayerOptions>& layers,
+                    const TrialOptions& trials);
+
+// Milliseconds per step, the median of runs that alternate between the programs; after each switch one run is not
+// counted.
+Result<std::vector<std::vector<double>>> time_steps(const std::vector<std::shared_ptr<const Program>>& programs,
+                                                    int threads, const TrialOptions& trials);
+
+}  // namespace espalier::plan

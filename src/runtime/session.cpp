@@ -1,0 +1,215 @@
+// Session: matches inputs and outputs to ports, and hands a RunState to each concurrent run.
+#include <algorithm>
+#include <array>
+#include <espalier/runtime.hpp>
+#include <mutex>
+
+#include "base/check.hpp"
+#include "base/fail.hpp"
+#include "plan/plan_state.hpp"
+
+namespace espalier {
+namespace {
+
+// The RunStates of one Program that no run is using.
+struct Pool {
+  std::shared_ptr<const plan::Program> program;
+  std::vector<std::unique_ptr<plan::RunState>> idle;
+};
+
+std::string names_of(const std::vector<TensorInfo>& ports) {
+  std::string names;
+  for (const TensorInfo& port : ports) names += (names.empty() ? "'" : ", '") + port.name + "'";
+  return names;
+}
+
+template <typename T>
+T* find(std::span<T> tensors, const std::string& name) {
+  for (T& tensor : tensors)
+    if (tensor.name == name) return &tensor;
+  return nullptr;
+}
+
+bool fits(const TensorInfo& port, const Tensor& tensor) {
+  if (tensor.dtype() != port.dtype) return false;
+  if (!port.shape.ranked) return true;
+  if (port.shape.dims.size() != tensor.shape().size()) return false;
+  for (std::size_t i = 0; i < tensor.shape().size(); ++i)
+    if (port.shape.dims[i].known() && port.shape.dims[i].size != tensor.shape()[i]) return false;
+  return true;
+}
+
+}  // namespace
+
+class Session::Impl {
+ public:
+  Impl(const Plan& plan, const SessionOptions& options) : plan_(plan), executor_(options.executor) {
+    if (executor_ != nullptr) return;
+    const int threads = options.threads > 0 ? std::min(options.threads, plan.threads()) : plan.threads();
+    own_executor_ = make_executor(threads);
+    executor_ = own_executor_.get();
+  }
+
+  const Plan& plan() const { return plan_; }
+
+  // A RunState with its inputs set; goes back to its pool when the lease ends.
+  class Lease {
+   public:
+    Lease(Impl& session, std::size_t pool, std::unique_ptr<plan::RunState> state)
+        : session_(&session), pool_(pool), state_(std::move(state)) {}
+    Lease(Lease&&) noexcept = default;
+    Lease& operator=(Lease&&) = delete;
+    ~Lease() {
+      if (state_) session_->give_back(pool_, std::move(state_));
+    }
+    plan::RunState& operator*() const { return *state_; }
+    plan::RunState* operator->() const { return state_.get(); }
+
+   private:
+    Impl* session_;
+    std::size_t pool_;
+    std::unique_ptr<plan::RunState> state_;
+  };
+
+  Result<Lease> prepare(std::span<const NamedTensor> inputs) {
+    ESPALIER_TRY(check_inputs(inputs));
+    ESPALIER_ASSIGN(Lease lease, take(inputs));
+    const std::vector<TensorInfo>& ports = plan_.inputs();
+    for (std::size_t port = 0; port < ports.size(); ++port)
+      lease->set_input(port, find(inputs, ports[port].name)->tensor.raw());
+    return lease;
+  }
+
+  Result<std::vector<NamedTensor>> run(std::span<const NamedTensor> inputs, std::vector<LayerTiming>* timings) {
+    ESPALIER_ASSIGN(const Lease lease, prepare(inputs));
+    const plan::Program& program = lease->program();
+    std::vector<NamedTensor> outputs;
+    for (std::size_t port = 0; port < program.outputs.size(); ++port) {
+      const plan::Buffer& buffer = program.buffers[static_cast<std::size_t>(program.outputs[port])];
+      outputs.push_back({plan_.outputs()[port].name, {}});
+      if (buffer.storage == plan::Storage::kDynamic) continue;
+      outputs.back().tensor = Tensor::uninitialized(buffer.dtype, buffer.shape);
+      lease->set_output(port, outputs.back().tensor.raw());
+    }
+    std::vector<double> step_ms(timings != nullptr ? program.steps.size() : 0);
+    ESPALIER_TRY(lease->run(*executor_, step_ms));
+    for (std::size_t port = 0; port < outputs.size(); ++port)
+      if (!outputs[port].tensor.defined()) outputs[port].tensor = lease->dynamic_output(port);
+    if (timings != nullptr) {
+      timings->clear();
+      for (std::size_t i = 0; i < step_ms.size(); ++i) timings->push_back({program.steps[i].name, step_ms[i]});
+    }
+    return outputs;
+  }
+
+  Status run_into(std::span<const NamedTensor> inputs, std::span<NamedTensor> outputs) {
+    ESPALIER_ASSIGN(const Lease lease, prepare(inputs));
+    const plan::Program& program = lease->program();
+    const std::vector<TensorInfo>& ports = plan_.outputs();
+    for (const NamedTensor& output : outputs)
+      if (!std::any_of(ports.begin(), ports.end(), [&](const TensorInfo& port) { return port.name == output.name; }))
+        return fail(ErrorCode::kNotFound, "output '{}': the network has {}", output.name, names_of(ports));
+    for (std::size_t port = 0; port < ports.size(); ++port) {
+      const plan::Buffer& buffer = program.buffers[static_cast<std::size_t>(program.outputs[port])];
+      NamedTensor* output = find(outputs, ports[port].name);
+      if (buffer.storage == plan::Storage::kDynamic) {
+        if (output == nullptr) continue;
+        return fail(ErrorCode::kUnsupported,
+                    "output '{}': its shape depends on the data, so it cannot be written in place; use the run that "
+                    "returns its outputs",
+                    output->name);
+      }
+      if (output == nullptr)
+        return fail(ErrorCode::kNotFound, "output '{}' of the network has no tensor to be written to",
+                    ports[port].name);
+      if (output->tensor.dtype() != buffer.dtype || output->tensor.shape() != buffer.shape)
+        return fail(ErrorCode::kInvalidArgument, "output '{}': expected {} {}, found {} {}", output->name,
+                    to_string(buffer.dtype), to_string(buffer.shape), to_string(output->tensor.dtype()),
+                    to_string(output->tensor.shape()));
+      lease->set_output(port, output->tensor.raw());
+    }
+    return lease->run(*executor_);
+  }
+
+ private:
+  Status check_inputs(std::span<const NamedTensor> inputs) const {
+    const std::vector<TensorInfo>& ports = plan_.inputs();
+    for (const NamedTensor& input : inputs)
+      if (!std::any_of(ports.begin(), ports.end(), [&](const TensorInfo& port) { return port.name == input.name; }))
+        return fail(ErrorCode::kNotFound, "input '{}': the network has {}", input.name, names_of(ports));
+    for (const TensorInfo& port : ports) {
+      const NamedTensor* input = find(inputs, port.name);
+      if (input == nullptr || !input->tensor.defined())
+        return fail(ErrorCode::kNotFound, "input '{}' ({} {}) is missing", port.name, to_string(port.dtype),
+                    to_string(port.shape));
+      if (!fits(port, input->tensor))
+        return fail(ErrorCode::kInvalidArgument, "input '{}': expected {} {}, found {} {}", port.name,
+                    to_string(port.dtype), to_string(port.shape), to_string(input->tensor.dtype()),
+                    to_string(input->tensor.shape()));
+    }
+    return {};
+  }
+
+  bool is_for(const plan::Program& program, std::span<const NamedTensor> inputs) const {
+    for (std::size_t port = 0; port < plan_.inputs().size(); ++port)
+      if (find(inputs, plan_.inputs()[port].name)->tensor.shape() != program.input_shapes[port]) return false;
+    return true;
+  }
+
+  Result<Lease> take(std::span<const NamedTensor> inputs) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (std::size_t i = 0; i < pools_.size(); ++i) {
+        if (!is_for(*pools_[i].program, inputs)) continue;
+        if (pools_[i].idle.empty()) return Lease(*this, i, std::make_unique<plan::RunState>(pools_[i].program));
+        Lease lease(*this, i, std::move(pools_[i].idle.back()));
+        pools_[i].idle.pop_back();
+        return lease;
+      }
+    }
+    std::vector<Shape> shapes;
+    for (const TensorInfo& port : plan_.inputs()) shapes.push_back(find(inputs, port.name)->tensor.shape());
+    ESPALIER_ASSIGN(auto program, plan_.state().program_for(shapes));
+    auto state = std::make_unique<plan::RunState>(program);
+    const std::lock_guard lock(mutex_);
+    std::size_t at = 0;
+    while (at < pools_.size() && pools_[at].program != program) ++at;
+    if (at == pools_.size()) pools_.push_back({program, {}});
+    pools_[at].idle.reserve(16);
+    return Lease(*this, at, std::move(state));
+  }
+
+  void give_back(std::size_t pool, std::unique_ptr<plan::RunState> state) {
+    const std::lock_guard lock(mutex_);
+    pools_[pool].idle.push_back(std::move(state));
+  }
+
+  Plan plan_;
+  std::unique_ptr<Executor> own_executor_;
+  Executor* executor_;
+  std::mutex mutex_;
+  std::vector<Pool> pools_;
+};
+
+Session::Session(const Plan& plan, const SessionOptions& options) : impl_(std::make_unique<Impl>(plan, options)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+const Plan& Session::plan() const { return impl_->plan(); }
+
+Result<std::vector<NamedTensor>> Session::run(std::span<const NamedTensor> inputs) {
+  return impl_->run(inputs, nullptr);
+}
+Result<std::vector<NamedTensor>> Session::run(std::initializer_list<NamedTensor> inputs) {
+  return impl_->run({inputs.begin(), inputs.size()}, nullptr);
+}
+Status Session::run(std::span<const NamedTensor> inputs, std::span<NamedTensor> outputs) {
+  return impl_->run_into(inputs, outputs);
+}
+Result<std::vector<NamedTensor>> Session::run_timed(std::span<const NamedTensor> inputs,
+                                                    std::vector<LayerTiming>& timings) {
+  return impl_->run(inputs, &timings);
+}
+
+}  // namespace espalier
