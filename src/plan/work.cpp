@@ -45,7 +45,7 @@ void run_planar(const PlanarWork& work, const Step& step, const Frame& frame, in
     case Kind::kFromChannelsLast:
       return ops.from_nhwc(x, *work.out, y, channel_groups(*work.out));
     case Kind::kToPlain:
-      return ops.to_nchw(*work.in, x, y, conv::range_share(work.in->geometry.batch() * work.in->channels, task, tasks));
+      return ops.to_nchw(*work.in, x, y, conv::plane_share(*work.in, task, tasks));
     case Kind::kToChannelsLast:
       return ops.to_nhwc(*work.in, x, y, channel_groups(*work.in));
     case Kind::kSplit:
