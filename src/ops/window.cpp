@@ -1,5 +1,7 @@
 #include "ops/window.hpp"
 
+#include <algorithm>
+
 namespace espalier::ops {
 namespace {
 
@@ -81,6 +83,14 @@ Result<Window> window_of(const Node& node, const Dims& in, const Dims& kernel) {
     ESPALIER_TRY(fit(node, window, i, ceil));
   }
   return window;
+}
+
+OutputRange outputs_reading(const Window& window, int i, std::int64_t tap) {
+  const std::int64_t shift = tap * window.dilation[i] - window.begin[i], stride = window.stride[i];
+  const std::int64_t below = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
+  const std::int64_t reached = window.in[i] <= shift ? 0 : (window.in[i] - shift + stride - 1) / stride;
+  const std::int64_t first = std::min(below, window.out[i]);
+  return {first, std::clamp(reached, first, window.out[i]), shift};
 }
 
 Window as_3d(const Window& window) {

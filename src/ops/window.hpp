@@ -20,6 +20,13 @@ struct Window {
 // Error: kInvalidData for a wrong number of values, a value out of range, or a window that does not fit.
 Result<Window> window_of(const Node& node, const Dims& in, const Dims& kernel);
 
+// The output positions [first, last) along axis `i` for which tap `tap` reads inside the input: position o reads
+// o * stride + shift.
+struct OutputRange {
+  std::int64_t first, last, shift;
+};
+OutputRange outputs_reading(const Window& window, int i, std::int64_t tap);
+
 // The window as three dimensions (size 1 in front), so that one loop serves 1-d, 2-d and 3-d.
 Window as_3d(const Window& window);
 

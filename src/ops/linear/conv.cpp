@@ -38,16 +38,6 @@ Status infer(InferContext& context) {
   return {};
 }
 
-// The outputs [first, last) along x for which tap position t reads inside the input.
-struct Valid {
-  std::int64_t first, last;
-};
-Valid valid_outputs(std::int64_t shift, std::int64_t stride, std::int64_t in, std::int64_t out) {
-  const std::int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
-  const std::int64_t last = in - shift <= 0 ? 0 : (in - shift + stride - 1) / stride;
-  return {std::min(first, out), std::clamp<std::int64_t>(last, std::min(first, out), out)};
-}
-
 // One output channel of one image: for every input channel and tap, rows of y += w * x.
 template <typename T>
 void convolve_plane(const Window& g, std::int64_t channels, const T* x, const T* w, T* y) {
@@ -56,17 +46,16 @@ void convolve_plane(const Window& g, std::int64_t channels, const T* x, const T*
     for (std::int64_t t = 0; t < taps; ++t) {
       const T weight = w[c * taps + t];
       const std::int64_t kd = t / (g.kernel[1] * g.kernel[2]), kh = t / g.kernel[2] % g.kernel[1], kw = t % g.kernel[2];
-      const std::int64_t shift = kw * g.dilation[2] - g.begin[2];
-      const Valid valid = valid_outputs(shift, g.stride[2], g.in[2], g.out[2]);
+      const OutputRange range = outputs_reading(g, 2, kw);
       for (std::int64_t od = 0; od < g.out[0]; ++od) {
         const std::int64_t id = od * g.stride[0] - g.begin[0] + kd * g.dilation[0];
         if (id < 0 || id >= g.in[0]) continue;
         for (std::int64_t oh = 0; oh < g.out[1]; ++oh) {
           const std::int64_t ih = oh * g.stride[1] - g.begin[1] + kh * g.dilation[1];
           if (ih < 0 || ih >= g.in[1]) continue;
-          const T* from = x + c * plane + (id * g.in[1] + ih) * g.in[2] + shift;
+          const T* from = x + c * plane + (id * g.in[1] + ih) * g.in[2] + range.shift;
           T* to = y + (od * g.out[1] + oh) * g.out[2];
-          for (std::int64_t ow = valid.first; ow < valid.last; ++ow) to[ow] += weight * from[ow * g.stride[2]];
+          for (std::int64_t ow = range.first; ow < range.last; ++ow) to[ow] += weight * from[ow * g.stride[2]];
         }
       }
     }

@@ -89,10 +89,10 @@ std::int64_t column_major(const Window& g, std::int64_t offset) {
 }
 
 template <typename T>
-void max_pool(const RunContext& context, const Window& g) {
+void max_pool_with_indices(const RunContext& context, const Window& g) {
   const T* x = context.input(0).values<T>().data();
-  T* y = context.outputs[0].defined() ? context.outputs[0].values<T>().data() : nullptr;
-  std::int64_t* indices = context.wants(1) ? context.outputs[1].values<std::int64_t>().data() : nullptr;
+  T* y = context.outputs[0].values<T>().data();
+  std::int64_t* indices = context.outputs[1].values<std::int64_t>().data();
   const bool by_column = context.node.int_or("storage_order", 0) != 0;
   const std::int64_t in_plane = g.in.product(), out_plane = g.out.product();
   for_planes(context, g, [&](std::int64_t plane) {
@@ -107,21 +107,50 @@ void max_pool(const RunContext& context, const Window& g) {
           at = offset;
         }
       });
-      if (y != nullptr) y[plane * out_plane + position] = best;
-      if (indices != nullptr)
-        indices[plane * out_plane + position] = at < 0 ? -1 : plane * in_plane + (by_column ? column_major(g, at) : at);
+      y[plane * out_plane + position] = best;
+      indices[plane * out_plane + position] = at < 0 ? -1 : plane * in_plane + (by_column ? column_major(g, at) : at);
     });
   });
 }
 
-// Padding counts only where it was asked for, and never what ceil_mode adds beyond it.
-std::int64_t window_count(const Window& g, const Taps& d, const Taps& h, const Taps& w, bool include_padding) {
-  if (!include_padding) return (d.last - d.first) * (h.last - h.first) * (w.last - w.first);
-  const auto along = [&](const Taps& taps, int i) {
-    const std::int64_t room = g.in[i] + g.end[i] - taps.origin;
-    return std::min(g.kernel[i], (room + g.dilation[i] - 1) / g.dilation[i]);
-  };
-  return along(d, 0) * along(h, 1) * along(w, 2);
+// y = f(y, x) over the taps of every window, row by row, so that the inner loop runs over outputs.
+template <typename T, typename F>
+void fold_windows(const Window& g, const T* x, T* y, F&& f) {
+  for (std::int64_t kd = 0; kd < g.kernel[0]; ++kd)
+    for (std::int64_t kh = 0; kh < g.kernel[1]; ++kh)
+      for (std::int64_t kw = 0; kw < g.kernel[2]; ++kw) {
+        const OutputRange d = outputs_reading(g, 0, kd), h = outputs_reading(g, 1, kh), w = outputs_reading(g, 2, kw);
+        for (std::int64_t od = d.first; od < d.last; ++od)
+          for (std::int64_t oh = h.first; oh < h.last; ++oh) {
+            const std::int64_t row = (od * g.stride[0] + d.shift) * g.in[1] + oh * g.stride[1] + h.shift;
+            const T* from = x + row * g.in[2] + w.shift;
+            T* to = y + (od * g.out[1] + oh) * g.out[2];
+            for (std::int64_t ow = w.first; ow < w.last; ++ow) to[ow] = f(to[ow], from[ow * g.stride[2]]);
+          }
+      }
+}
+
+template <typename T>
+void max_pool(const RunContext& context, const Window& g) {
+  const T* x = context.input(0).values<T>().data();
+  T* y = context.outputs[0].values<T>().data();
+  const std::int64_t in_plane = g.in.product(), out_plane = g.out.product();
+  const T lowest = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  for_planes(context, g, [&](std::int64_t plane) {
+    T* to = y + plane * out_plane;
+    std::fill(to, to + out_plane, lowest);
+    fold_windows(g, x + plane * in_plane, to,
+                 [](T best, T value) { return value > best || value != value ? value : best; });
+  });
+}
+
+// How many positions of one window count along an axis: padding only where it was asked for, and never what ceil_mode
+// adds beyond it.
+std::int64_t counted(const Window& g, int i, std::int64_t out, bool include_padding) {
+  const Taps taps = taps_inside(g, i, out);
+  if (!include_padding) return taps.last - taps.first;
+  const std::int64_t room = g.in[i] + g.end[i] - taps.origin;
+  return std::min(g.kernel[i], (room + g.dilation[i] - 1) / g.dilation[i]);
 }
 
 template <typename T>
@@ -131,12 +160,17 @@ void average_pool(const RunContext& context, const Window& g) {
   const bool include = context.node.int_or("count_include_pad", 0) != 0;
   const std::int64_t in_plane = g.in.product(), out_plane = g.out.product();
   for_planes(context, g, [&](std::int64_t plane) {
-    for_windows(g, [&](std::int64_t position, const Taps& d, const Taps& h, const Taps& w) {
-      T sum = 0;
-      for_taps(g, d, h, w, [&](std::int64_t offset) { sum += x[plane * in_plane + offset]; });
-      const std::int64_t count = window_count(g, d, h, w, include);
-      y[plane * out_plane + position] = count > 0 ? sum / static_cast<T>(count) : T(0);
-    });
+    T* to = y + plane * out_plane;
+    std::fill(to, to + out_plane, T(0));
+    fold_windows(g, x + plane * in_plane, to, [](T sum, T value) { return sum + value; });
+    for (std::int64_t od = 0; od < g.out[0]; ++od)
+      for (std::int64_t oh = 0; oh < g.out[1]; ++oh) {
+        const std::int64_t rows = counted(g, 0, od, include) * counted(g, 1, oh, include);
+        for (std::int64_t ow = 0; ow < g.out[2]; ++ow, ++to) {
+          const std::int64_t count = rows * counted(g, 2, ow, include);
+          *to = count > 0 ? *to / static_cast<T>(count) : T(0);
+        }
+      }
   });
 }
 
@@ -147,11 +181,10 @@ void lp_pool(const RunContext& context, const Window& g) {
   const T p = static_cast<T>(context.node.int_or("p", 2));
   const std::int64_t in_plane = g.in.product(), out_plane = g.out.product();
   for_planes(context, g, [&](std::int64_t plane) {
-    for_windows(g, [&](std::int64_t position, const Taps& d, const Taps& h, const Taps& w) {
-      T sum = 0;
-      for_taps(g, d, h, w, [&](std::int64_t offset) { sum += std::pow(std::abs(x[plane * in_plane + offset]), p); });
-      y[plane * out_plane + position] = std::pow(sum, 1 / p);
-    });
+    T* to = y + plane * out_plane;
+    std::fill(to, to + out_plane, T(0));
+    fold_windows(g, x + plane * in_plane, to, [p](T sum, T value) { return sum + std::pow(std::abs(value), p); });
+    for (std::int64_t i = 0; i < out_plane; ++i) to[i] = std::pow(to[i], 1 / p);
   });
 }
 
@@ -165,7 +198,7 @@ Status run_max(const RunContext& context) {
   dispatch(context.input(0).dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T> || (std::is_integral_v<T> && sizeof(T) == 1 && !std::is_same_v<T, bool>))
-      max_pool<T>(context, g);
+      context.wants(1) ? max_pool_with_indices<T>(context, g) : max_pool<T>(context, g);
   });
   return {};
 }
