@@ -55,6 +55,19 @@ std::vector<ConversionReport> conversions_of(const Program& program) {
 
 }  // namespace
 
+Status finish_plan(PlanState& state, const std::vector<Shape>& shapes) {
+  ESPALIER_ASSIGN(const Graph bound, bind_shapes(state.graph, shapes));
+  describe_ports(state, bound);
+  ESPALIER_ASSIGN(const auto program, state.program_for(shapes));
+  state.report.conversions = conversions_of(*program);
+  state.report.isa = to_string(state.settings.isa);
+  state.report.threads = state.settings.threads;
+  state.report.dtype = to_string(state.settings.dtype);
+  state.report.arena_bytes = static_cast<std::int64_t>(program->arena_bytes);
+  state.report.weight_bytes = static_cast<std::int64_t>(state.weights().bytes(state.choices));
+  return {};
+}
+
 Result<Plan> make_plan(Graph graph, const CompileOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   auto state = std::make_shared<PlanState>();
@@ -62,7 +75,6 @@ Result<Plan> make_plan(Graph graph, const CompileOptions& options) {
   ESPALIER_ASSIGN(const std::vector<Shape> shapes, choose_shapes(graph, options.shapes, options.batch));
   state->graph = std::move(graph);
   ESPALIER_ASSIGN(const Graph bound, bind_shapes(state->graph, shapes));
-  describe_ports(*state, bound);
 
   const bool by_model = options.tuning == Tuning::kModel;
   const Ceilings ceilings = by_model ? nominal_ceilings(state->settings.isa) : this_machine().ceilings;
@@ -73,14 +85,9 @@ Result<Plan> make_plan(Graph graph, const CompileOptions& options) {
   for (std::size_t i = 0; i < decision.layers.size(); ++i)
     state->choices[static_cast<std::size_t>(decision.layers[i].node)] =
         decision.layers[i].options[decision.chosen[i]].choice;
-  ESPALIER_ASSIGN(const auto program, state->program_for(shapes));
-
+  state->weights().keep_only(state->choices);
   state->report.layers = report_layers(state->graph, decision);
-  state->report.conversions = conversions_of(*program);
-  state->report.isa = to_string(state->settings.isa);
-  state->report.threads = state->settings.threads;
-  state->report.dtype = to_string(state->settings.dtype);
-  state->report.arena_bytes = static_cast<std::int64_t>(program->arena_bytes);
+  ESPALIER_TRY(finish_plan(*state, shapes));
   state->report.compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return Plan(std::move(state));

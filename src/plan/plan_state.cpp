@@ -29,6 +29,32 @@ void WeightStore::keep_planar(int node, int rows, const conv::PackedConv& packed
   planar_.try_emplace({node, rows}, packed);
 }
 
+namespace {
+
+bool uses(const std::vector<ProductChoice>& choices, int node, int rows) {
+  const ProductChoice& choice = choices[static_cast<std::size_t>(node)];
+  if (rows == 0) return choice.family == ProductChoice::Family::kDense;
+  return choice.family == ProductChoice::Family::kPlanar && choice.planar.kernel->rows == rows;
+}
+
+}  // namespace
+
+std::size_t WeightStore::bytes(const std::vector<ProductChoice>& choices) const {
+  const std::lock_guard lock(mutex_);
+  std::size_t total = 0;
+  for (const auto& [node, primitive] : dense_)
+    if (uses(choices, node, 0)) total += primitive->weight_bytes();
+  for (const auto& [key, packed] : planar_)
+    if (uses(choices, key.first, key.second)) total += packed.bytes();
+  return total;
+}
+
+void WeightStore::keep_only(const std::vector<ProductChoice>& choices) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(dense_, [&](const auto& entry) { return !uses(choices, entry.first, 0); });
+  std::erase_if(planar_, [&](const auto& entry) { return !uses(choices, entry.first.first, entry.first.second); });
+}
+
 Result<Program> PlanState::make_program(const std::vector<Shape>& shapes,
                                         const std::vector<ProductChoice>& chosen) const {
   ESPALIER_ASSIGN(Graph bound, bind_shapes(graph, shapes));

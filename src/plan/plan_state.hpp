@@ -46,6 +46,10 @@ class WeightStore {
   // By node and by the rows of a group. Absent: undefined values.
   conv::PackedConv planar(int node, int rows) const;
   void keep_planar(int node, int rows, const conv::PackedConv& packed);
+  // Of the weights that these choices use.
+  std::size_t bytes(const std::vector<ProductChoice>& choices) const;
+  // Forgets what they do not use: the packings of trials.
+  void keep_only(const std::vector<ProductChoice>& choices);
 
  private:
   mutable std::mutex mutex_;

@@ -14,11 +14,16 @@ namespace {
 
 // A Program with its memory and seeded inputs.
 struct Trial {
-  explicit Trial(std::shared_ptr<const Program> program_in) : program(std::move(program_in)), state(program) {
+  Trial(std::shared_ptr<const Program> program_in, std::span<const Tensor> inputs)
+      : program(std::move(program_in)), state(program) {
     std::mt19937 random(1);
     std::uniform_real_distribution<float> uniform(-1, 1);
     for (std::size_t port = 0; port < program->inputs.size(); ++port) {
       const Buffer& buffer = program->buffers[static_cast<std::size_t>(program->inputs[port])];
+      if (!inputs.empty()) {
+        state.set_input(port, inputs[port].raw());
+        continue;
+      }
       Tensor values(DType::kF32, buffer.shape);
       for (float& value : values.values<float>()) value = is_float(buffer.dtype) ? uniform(random) : 1.0F;
       tensors.push_back(buffer.dtype == DType::kF32 ? values : values.cast(buffer.dtype));
@@ -58,10 +63,11 @@ std::vector<double> by_node(const Program& program, const std::vector<double>& s
 }  // namespace
 
 Result<std::vector<std::vector<double>>> time_steps(const std::vector<std::shared_ptr<const Program>>& programs,
-                                                    int threads, const TrialOptions& trials) {
+                                                    int threads, const TrialOptions& trials,
+                                                    std::span<const Tensor> inputs) {
   using Clock = std::chrono::steady_clock;
   std::vector<std::unique_ptr<Trial>> entries;
-  for (const auto& program : programs) entries.push_back(std::make_unique<Trial>(program));
+  for (const auto& program : programs) entries.push_back(std::make_unique<Trial>(program, inputs));
   const std::unique_ptr<Executor> executor = make_executor(threads);
   const auto start = Clock::now();
   int repeats = trials.repeats;

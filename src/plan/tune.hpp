@@ -4,6 +4,8 @@
 
 #include <espalier/status.hpp>
 #include <espalier/tensor.hpp>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "plan/layer_options.hpp"
@@ -21,7 +23,9 @@ Status time_options(const PlanState& state, const std::vector<Shape>& shapes, st
 
 // Milliseconds per step, the median of runs that alternate between the programs; after each switch one run is not
 // counted.
+// The inputs are seeded random values, or `inputs`, one per port.
 Result<std::vector<std::vector<double>>> time_steps(const std::vector<std::shared_ptr<const Program>>& programs,
-                                                    int threads, const TrialOptions& trials);
+                                                    int threads, const TrialOptions& trials,
+                                                    std::span<const Tensor> inputs = {});
 
 }  // namespace espalier::plan

@@ -1,0 +1,9 @@
+// Counts calls of operator new in this test program.
+#pragma once
+
+namespace espalier::runtime_test {
+
+void start_counting_allocations();
+int stop_counting_allocations();
+
+}  // namespace espalier::runtime_test

@@ -1,0 +1,33 @@
+// The global operators new and delete, counted. A file by itself, so that no caller inlines them.
+#include "runtime/count_allocations.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+std::atomic<bool> counting = false;
+std::atomic<int> allocations = 0;
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  if (counting) ++allocations;
+  if (void* memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace espalier::runtime_test {
+
+void start_counting_allocations() {
+  allocations = 0;
+  counting = true;
+}
+
+int stop_counting_allocations() {
+  counting = false;
+  return allocations;
+}
+
+}  // namespace espalier::runtime_test

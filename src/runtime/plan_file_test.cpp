@@ -1,0 +1,129 @@
+// Plan files: what is written is read back, and what was damaged is refused.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <espalier/runtime.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "runtime/small_network.hpp"
+
+namespace espalier {
+namespace {
+
+using namespace runtime_test;
+
+class PlanFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = testing::TempDir() + "espalier_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".espl";
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  Plan save(CompileOptions options = {}) const {
+    options.tuning = Tuning::kModel;
+    auto plan = compile(small_network(), options);
+    EXPECT_TRUE(plan) << plan.error().message;
+    const Status saved = save_plan(*plan, path_);
+    EXPECT_TRUE(saved) << saved.error().message;
+    return *plan;
+  }
+  std::string bytes() const {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void write(const std::string& contents) const { std::ofstream(path_, std::ios::binary) << contents; }
+
+  std::string path_;
+};
+
+Tensor result_of(const Plan& plan) {
+  Session session(plan);
+  const auto outputs = session.run({{"image", random_tensor({2, 32, 14, 14}, 3)}});
+  EXPECT_TRUE(outputs) << outputs.error().message;
+  return (*outputs)[0].tensor;
+}
+
+TEST_F(PlanFile, ReadsBackWhatWasWritten) {
+  for (const Packing packing : {Packing::kNative, Packing::kPortable}) {
+    const Plan plan = save({.packing = packing});
+    const auto loaded = load_plan(path_);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    const Tensor expected = result_of(plan), found = result_of(*loaded);
+    EXPECT_EQ(std::memcmp(expected.raw(), found.raw(), found.bytes()), 0);
+    ASSERT_EQ(loaded->report().layers.size(), plan.report().layers.size());
+    for (std::size_t i = 0; i < plan.report().layers.size(); ++i)
+      EXPECT_EQ(loaded->report().layers[i].kernel, plan.report().layers[i].kernel);
+  }
+}
+
+TEST_F(PlanFile, EveryTruncationIsRefused) {
+  save();
+  const std::string whole = bytes();
+  for (std::size_t length = 0; length < whole.size(); length += 1 + whole.size() / 200) {
+    write(whole.substr(0, length));
+    EXPECT_FALSE(load_plan(path_)) << "first " << length << " bytes";
+  }
+}
+
+TEST_F(PlanFile, FlippedBitsNeverCrash) {
+  save();
+  const std::string whole = bytes();
+  std::mt19937_64 random(4);
+  int refused = 0;
+  for (int i = 0; i < 150; ++i) {
+    std::string damaged = whole;
+    // Half of the flips hit the description, where decisions are.
+    const std::size_t at = random() % (i % 2 == 0 ? std::min<std::size_t>(8192, whole.size()) : whole.size());
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << random() % 8));
+    write(damaged);
+    if (const auto loaded = load_plan(path_)) {
+      result_of(*loaded);  // a changed weight is another network, not a fault
+    } else {
+      ++refused;
+    }
+  }
+  EXPECT_GE(refused, 60);
+}
+
+TEST_F(PlanFile, ChangedDescriptionSaysSo) {
+  save();
+  std::string contents = bytes();
+  const std::size_t at = contents.find("\\\"conv2\\\"");
+  ASSERT_NE(at, std::string::npos);
+  contents[at + 2] = 'k';
+  write(contents);
+  const auto loaded = load_plan(path_);
+  ASSERT_FALSE(loaded);
+  EXPECT_NE(loaded.error().message.find("the description was changed after it was written"), std::string::npos)
+      << loaded.error().message;
+}
+
+TEST_F(PlanFile, HigherInstructionSetIsRefusedByName) {
+  if (active_isa() < Isa::kAvx2) GTEST_SKIP() << "needs AVX2";
+  save();
+  const auto loaded = load_plan(path_, {.isa = Isa::kScalar});
+  ASSERT_FALSE(loaded);
+  EXPECT_NE(loaded.error().message.find("scalar is the highest that may be used here"), std::string::npos)
+      << loaded.error().message;
+}
+
+TEST_F(PlanFile, PortableLoadsBelowItsInstructionSet) {
+  const Plan plan = save({.packing = Packing::kPortable});
+  const auto loaded = load_plan(path_, {.isa = Isa::kScalar});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const Tensor expected = result_of(plan), found = result_of(*loaded);
+  for (std::size_t i = 0; i < found.values<float>().size(); ++i)
+    EXPECT_NEAR(found.values<float>()[i], expected.values<float>()[i], 1e-4);
+}
+
+TEST_F(PlanFile, OtherSafetensorsAreNoPlan) {
+  EXPECT_FALSE(load_plan(path_));
+  write("not a plan");
+  EXPECT_FALSE(load_plan(path_));
+}
+
+}  // namespace
+}  // namespace espalier

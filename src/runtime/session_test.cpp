@@ -1,0 +1,188 @@
+// Sessions: results, batches, threads, instruction sets, allocation, and what a caller's mistakes are told.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <espalier/runtime.hpp>
+#include <memory>
+
+#include "runtime/count_allocations.hpp"
+#include "runtime/small_network.hpp"
+
+namespace espalier {
+namespace {
+
+using namespace runtime_test;
+
+Plan plan_of(const Graph& graph, CompileOptions options = {}) {
+  options.tuning = Tuning::kModel;
+  auto plan = compile(graph, options);
+  EXPECT_TRUE(plan) << plan.error().message;
+  return *plan;
+}
+
+Tensor run_one(Session& session, const Tensor& image) {
+  auto outputs = session.run({{"image", image}});
+  EXPECT_TRUE(outputs) << outputs.error().message;
+  return (*outputs)[0].tensor;
+}
+
+void expect_near(const Tensor& found, const Tensor& expected) {
+  ASSERT_EQ(found.shape(), expected.shape());
+  for (std::size_t i = 0; i < found.values<float>().size(); ++i)
+    ASSERT_NEAR(found.values<float>()[i], expected.values<float>()[i], 2e-4) << "element " << i;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
+}
+
+TEST(Session, MatchesTheOperators) {
+  const Graph graph = small_network();
+  Session session(plan_of(graph));
+  const Tensor image = random_tensor({1, 32, 14, 14}, 5);
+  expect_near(run_one(session, image), interpret(graph, image));
+}
+
+TEST(Session, RunsSparseLayersOnSparseKernels) {
+  const Plan plan = plan_of(small_network());
+  int sparse = 0;
+  for (const LayerReport& layer : plan.report().layers) sparse += layer.kernel.rfind("conv_f32", 0) == 0 ? 1 : 0;
+  EXPECT_GE(sparse, 3) << plan.explain();
+}
+
+TEST(Session, EveryBatchWithOnePlan) {
+  const Graph graph = small_network();
+  Session session(plan_of(graph));
+  for (std::int64_t batch = 1; batch <= 17; ++batch) {
+    const Tensor images = random_tensor({batch, 32, 14, 14}, 6);
+    expect_near(run_one(session, images), interpret(graph, images));
+  }
+}
+
+TEST(Session, SameBitsForEveryNumberOfThreads) {
+  const Plan plan = plan_of(small_network(), {.threads = 4});
+  const Tensor image = random_tensor({3, 32, 14, 14}, 7);
+  Session one(plan, {.threads = 1});
+  const Tensor expected = run_one(one, image);
+  for (const int threads : {2, 3, 4}) {
+    Session session(plan, {.threads = threads});
+    EXPECT_TRUE(same_bits(run_one(session, image), expected)) << threads << " threads";
+  }
+}
+
+TEST(Session, SameBitsOnTheCallersExecutor) {
+  const Plan plan = plan_of(small_network(false), {.threads = 2});
+  const Tensor image = random_tensor({1, 32, 14, 14}, 7);
+  Session own(plan);
+  const auto pool = make_thread_pool(3);
+  Session session(plan, {.executor = pool.get()});
+  EXPECT_TRUE(same_bits(run_one(session, image), run_one(own, image)));
+}
+
+TEST(Session, ConcurrentRuns) {
+  const Plan plan = plan_of(small_network(), {.threads = 1});
+  Session session(plan);
+  const Tensor a = random_tensor({1, 32, 14, 14}, 8), b = random_tensor({2, 32, 14, 14}, 9);
+  const Tensor expected_a = run_one(session, a), expected_b = run_one(session, b);
+  std::atomic<int> wrong = 0;
+  make_thread_pool(4)->parallel_for(64, [&](std::int64_t task, int) {
+    const auto outputs = session.run({{"image", task % 2 == 0 ? a : b}});
+    if (!outputs || !same_bits((*outputs)[0].tensor, task % 2 == 0 ? expected_a : expected_b)) ++wrong;
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Session, EveryInstructionSetAgrees) {
+  const Graph graph = small_network();
+  const Tensor image = random_tensor({1, 32, 14, 14}, 11);
+  const Tensor expected = interpret(graph, image);
+  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+    if (isa > active_isa()) continue;
+    Session session(plan_of(graph, {.isa = isa}));
+    expect_near(run_one(session, image), expected);
+  }
+}
+
+TEST(CountAllocations, Counts) {
+  start_counting_allocations();
+  const auto one = std::make_unique<int>(1);
+  EXPECT_EQ(stop_counting_allocations(), 1);
+}
+
+TEST(Session, AllocatesNothingOnceWarm) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer replaces the allocator";
+#endif
+  const Plan plan = plan_of(small_network(false), {.threads = 2});
+  for (const LayerReport& layer : plan.report().layers)
+    if (layer.kernel.rfind("conv_f32", 0) != 0) GTEST_SKIP() << "oneDNN runs a layer here and allocates inside";
+  Session session(plan);
+  const std::vector<NamedTensor> inputs = {{"image", random_tensor({1, 32, 14, 14}, 12)}};
+  auto outputs = session.run(inputs);
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  ASSERT_TRUE(session.run(inputs, *outputs));
+  start_counting_allocations();
+  const Status status = session.run(inputs, *outputs);
+  const int allocations = stop_counting_allocations();
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_EQ(allocations, 0);
+}
+
+TEST(Session, TimesEveryLayer) {
+  Session session(plan_of(small_network()));
+  std::vector<LayerTiming> timings;
+  const std::vector<NamedTensor> inputs = {{"image", random_tensor({1, 32, 14, 14}, 5)}};
+  ASSERT_TRUE(session.run_timed(inputs, timings));
+  int convolutions = 0;
+  for (const LayerTiming& timing : timings) convolutions += timing.name.rfind("conv", 0) == 0 ? 1 : 0;
+  EXPECT_EQ(convolutions, 4);
+}
+
+std::string error_of(const std::vector<NamedTensor>& inputs) {
+  Session session(plan_of(small_network()));
+  const auto outputs = session.run(inputs);
+  return outputs ? "no error" : outputs.error().message;
+}
+
+TEST(SessionErrors, MissingInput) { EXPECT_EQ(error_of({}), "input 'image' (f32 batchx32x14x14) is missing"); }
+
+TEST(SessionErrors, UnknownInput) {
+  EXPECT_EQ(error_of({{"picture", random_tensor({1, 32, 14, 14}, 1)}}), "input 'picture': the network has 'image'");
+}
+
+TEST(SessionErrors, WrongShapeAndType) {
+  EXPECT_EQ(error_of({{"image", random_tensor({1, 3, 14, 14}, 1)}}),
+            "input 'image': expected f32 batchx32x14x14, found f32 1x3x14x14");
+  EXPECT_EQ(error_of({{"image", Tensor(DType::kU8, {1, 32, 14, 14})}}),
+            "input 'image': expected f32 batchx32x14x14, found u8 1x32x14x14");
+}
+
+TEST(SessionErrors, WrongOutputBuffer) {
+  Session session(plan_of(small_network()));
+  const std::vector<NamedTensor> inputs = {{"image", random_tensor({1, 32, 14, 14}, 1)}};
+  std::vector<NamedTensor> outputs = {{"result", Tensor(DType::kF32, {2, 10})}};
+  const Status status = session.run(inputs, outputs);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "output 'result': expected f32 1x10, found f32 2x10");
+}
+
+TEST(CompileErrors, DynamicDimensionPrintsTheFlag) {
+  Graph graph = small_network();
+  graph.value(graph.inputs[0]).shape.dims[2] = {-1, "height"};
+  const auto plan = compile(graph, {.tuning = Tuning::kModel});
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().message,
+            "input 'image': dimension 2 of shape batchx32xheightx14 is dynamic and needs a size: add --shape "
+            "image=1x32x128x14");
+}
+
+TEST(CompileErrors, UnknownShapeName) {
+  const auto plan = compile(small_network(), {.tuning = Tuning::kModel, .shapes = {{"picture", {1, 32, 14, 14}}}});
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().message, "--shape picture=1x32x14x14: the model has no such input; its inputs are image");
+}
+
+}  // namespace
+}  // namespace espalier
