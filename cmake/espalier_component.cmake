@@ -52,6 +52,7 @@ endfunction()
 function(espalier_component name)
   cmake_parse_arguments(arg "" "" "LIBRARIES;DEFINITIONS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/plugins/") # shared objects of their own
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$|/testing/")

@@ -9,12 +9,14 @@ void add_machine(CLI::App& app, Context& context);
 void add_model(CLI::App& app, Context& context);
 void add_info(CLI::App& app, Context& context);
 void add_prune(CLI::App& app, Context& context);
+void add_spmm(CLI::App& app, Context& context);
 
 inline void add_commands(CLI::App& app, Context& context) {
   add_machine(app, context);
   add_model(app, context);
   add_info(app, context);
   add_prune(app, context);
+  add_spmm(app, context);
 }
 
 }  // namespace espalier::cli

@@ -1,0 +1,36 @@
+// OpenBLAS through cblas_sgemm, opened by name.
+#include <algorithm>
+#include <string>
+
+#include "peers/product_peer.hpp"
+#include "peers/shared_object.hpp"
+
+namespace espalier::peers {
+namespace {
+
+using Sgemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float* a, int lda,
+                       const float* b, int ldb, float beta, float* c, int ldc);
+using SetThreads = void (*)(int);
+using GetConfig = const char* (*)();
+
+constexpr int kRowMajor = 101, kNoTrans = 111;
+
+}  // namespace
+
+std::vector<ProductPeer> openblas(const DenseProblem& p) {
+  static void* const object = open_first({"libopenblas.so.0", "libopenblas.so"});
+  if (object == nullptr || std::max({p.m, p.k, p.n}) > 2147483647) return {};
+  const auto sgemm = reinterpret_cast<Sgemm>(symbol(object, "cblas_sgemm"));
+  const auto set_threads = reinterpret_cast<SetThreads>(symbol(object, "openblas_set_num_threads"));
+  const auto config = reinterpret_cast<GetConfig>(symbol(object, "openblas_get_config"));
+  if (sgemm == nullptr || set_threads == nullptr) return {};
+  const std::string version = config != nullptr ? config() : "";
+  return {{"openblas", version, [=] {
+             const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
+             set_threads(p.threads);
+             sgemm(kRowMajor, kNoTrans, kNoTrans, m, n, k, 1.0F, p.w, std::max(k, 1), p.x, std::max(n, 1), 0.0F, p.y,
+                   std::max(n, 1));
+           }}};
+}
+
+}  // namespace espalier::peers

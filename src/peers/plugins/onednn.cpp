@@ -1,0 +1,138 @@
+// Plug-in: oneDNN 2.6 and 3.x. Variants: sgemm (nothing prepacked); matmul with W in the layout that oneDNN likes best,
+// reordered once, and X as tokens; matmul with X prepacked. Neither is charged for bringing X into its layout, nor the
+// first for bringing Y back: generous peers.
+#include <omp.h>
+
+#include <dnnl.hpp>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "peers/plugin.hpp"
+
+namespace {
+
+using dnnl::memory;
+using Type = memory::data_type;
+using Tag = memory::format_tag;
+
+enum class Prepack { kW, kX };
+
+struct State {
+  EspalierPeerProblem problem;
+  std::vector<float> x_tokens, y_tokens;  // n x k and n x m, where W is prepacked
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+  dnnl::matmul primitive;
+  memory a, b, y;
+  std::unordered_map<int, memory> args;
+};
+
+void set_isa_ceiling(const std::string& isa) {
+  if (isa == "avx2") dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
+  if (isa == "scalar") dnnl::set_max_cpu_isa(dnnl::cpu_isa::sse41);
+  if (isa == "avx512") dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core);
+}
+
+dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const memory::desc& a, const memory::desc& b,
+                                      const memory::desc& y) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {engine, a, b, y};
+#else
+  return {dnnl::matmul::desc(a, b, y), engine};
+#endif
+}
+
+memory reordered(State& state, memory from, const memory::desc& to) {
+  if (from.get_desc() == to) return from;
+  memory target(to, state.engine);
+  dnnl::reorder(from, target).execute(state.stream, from, target);
+  state.stream.wait();
+  return target;
+}
+
+// oneDNN prepacks its second operand: W, as Y^T = X^T W^T, or X, as Y = W X.
+void* prepare(const EspalierPeerProblem* p, Prepack prepack) {
+  try {
+    set_isa_ceiling(p->isa);
+    omp_set_num_threads(p->threads);
+    auto state = std::make_unique<State>();
+    state->problem = *p;
+    float* a = const_cast<float*>(p->w);
+    float* b = const_cast<float*>(p->x);
+    float* y = p->y;
+    memory::dims a_dims{p->m, p->k}, b_dims{p->k, p->n}, y_dims{p->m, p->n};
+    Tag b_tag = Tag::ab;
+    if (prepack == Prepack::kW) {
+      state->x_tokens.resize(static_cast<std::size_t>(p->n * p->k));
+      state->y_tokens.resize(static_cast<std::size_t>(p->n * p->m));
+      for (std::int64_t k = 0; k < p->k; ++k)
+        for (std::int64_t n = 0; n < p->n; ++n)
+          state->x_tokens[static_cast<std::size_t>(n * p->k + k)] = p->x[k * p->n + n];
+      a_dims = {p->n, p->k};
+      b_dims = {p->k, p->m};
+      y_dims = {p->n, p->m};
+      a = state->x_tokens.data();
+      b = const_cast<float*>(p->w);
+      y = state->y_tokens.data();
+      b_tag = Tag::ba;  // W^T as it lies
+    }
+    const memory::desc a_desc(a_dims, Type::f32, Tag::ab), y_desc(y_dims, Type::f32, Tag::ab);
+    const auto pd = describe(state->engine, a_desc, memory::desc(b_dims, Type::f32, Tag::any), y_desc);
+    state->primitive = dnnl::matmul(pd);
+    state->a = memory(a_desc, state->engine, a);
+    state->b = reordered(*state, memory(memory::desc(b_dims, Type::f32, b_tag), state->engine, b), pd.weights_desc());
+    state->y = memory(y_desc, state->engine, y);
+    state->args = {{DNNL_ARG_SRC, state->a}, {DNNL_ARG_WEIGHTS, state->b}, {DNNL_ARG_DST, state->y}};
+    return state.release();
+  } catch (const dnnl::error&) {
+    return nullptr;
+  }
+}
+
+void collect(void* prepared) {
+  const auto& state = *static_cast<State*>(prepared);
+  const EspalierPeerProblem& p = state.problem;
+  if (state.y_tokens.empty()) return;
+  for (std::int64_t n = 0; n < p.n; ++n)
+    for (std::int64_t m = 0; m < p.m; ++m) p.y[m * p.n + n] = state.y_tokens[static_cast<std::size_t>(n * p.m + m)];
+}
+
+void run(void* prepared) {
+  auto& state = *static_cast<State*>(prepared);
+  omp_set_num_threads(state.problem.threads);
+  state.primitive.execute(state.stream, state.args);
+  state.stream.wait();
+}
+
+void release(void* prepared) { delete static_cast<State*>(prepared); }
+
+void* prepare_w(const EspalierPeerProblem* p) { return prepare(p, Prepack::kW); }
+void* prepare_x(const EspalierPeerProblem* p) { return prepare(p, Prepack::kX); }
+
+void* prepare_sgemm(const EspalierPeerProblem* p) {
+  set_isa_ceiling(p->isa);
+  return new EspalierPeerProblem(*p);
+}
+void run_sgemm(void* prepared) {
+  const auto& p = *static_cast<EspalierPeerProblem*>(prepared);
+  omp_set_num_threads(p.threads);
+  dnnl_sgemm('N', 'N', p.m, p.n, p.k, 1.0F, p.w, p.k, p.x, p.n, 0.0F, p.y, p.n);
+}
+void release_sgemm(void* prepared) { delete static_cast<EspalierPeerProblem*>(prepared); }
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const EspalierPeerPlugin* espalier_peer_plugin() {
+  static const EspalierPeerVariant variants[] = {{"onednn_sgemm", prepare_sgemm, run_sgemm, nullptr, release_sgemm},
+                                                 {"onednn_w_prepacked", prepare_w, run, collect, release},
+                                                 {"onednn_x_prepacked", prepare_x, run, collect, release}};
+  static const std::string version = [] {
+    const dnnl_version_t* const v = dnnl_version();
+    return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
+  }();
+  static const EspalierPeerPlugin plugin{espalier::peers::kPeerPluginVersion, version.c_str(), variants,
+                                         static_cast<int>(std::size(variants))};
+  return &plugin;
+}

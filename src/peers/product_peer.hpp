@@ -1,0 +1,33 @@
+// A peer that multiplies a dense W by X, ready to run. One file per peer makes them.
+#pragma once
+
+#include <cstdint>
+#include <espalier/cpu.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace espalier::peers {
+
+// Y = W X, all row-major and contiguous, f32; W holds zeros where it was pruned. The arrays outlive the peer.
+struct DenseProblem {
+  std::int64_t m = 0, k = 0, n = 0;
+  const float* w = nullptr;
+  const float* x = nullptr;
+  float* y = nullptr;
+  int threads = 1;
+  Isa isa = Isa::kScalar;
+};
+
+struct ProductPeer {
+  std::string name, version;
+  std::function<void()> run;
+  std::function<void()> collect = {};  // brings the last result to Y, where `run` leaves it elsewhere; untimed
+};
+
+// Each returns what could be prepared: nothing when the peer is not installed or refuses the problem.
+std::vector<ProductPeer> own_dense(const DenseProblem& problem);
+std::vector<ProductPeer> openblas(const DenseProblem& problem);
+std::vector<ProductPeer> onednn(const DenseProblem& problem);
+
+}  // namespace espalier::peers

@@ -1,0 +1,72 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <espalier/peers.hpp>
+
+namespace espalier {
+namespace {
+
+using testing::HasSubstr;
+
+SpmmBenchOptions small(Pattern pattern) {
+  SpmmBenchOptions options;
+  options.m = options.k = 96;
+  options.n = 24;
+  options.pattern = pattern;
+  options.density = 0.25;
+  options.threads = 1;
+  options.deterministic = true;
+  options.seconds = 0.01;
+  return options;
+}
+
+TEST(MeasureSpmm, ChecksAndTimesEveryPattern) {
+  for (const Pattern& pattern :
+       {Pattern(Block{16, 16}), Pattern(Block{4, 4}), Pattern(Nm{2, 4, 1}), Pattern(Unstructured{})}) {
+    SpmmBenchOptions options = small(pattern);
+    if (std::holds_alternative<Nm>(pattern)) options.density = 0.5;
+    const auto report = measure_spmm(options);
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    EXPECT_FALSE(report->kernel.empty());
+    EXPECT_GE(report->rounds, 9);
+    EXPECT_GT(report->cold_ms, 0);
+    EXPECT_GT(report->hot_ms, 0);
+    EXPECT_LE(report->max_error, report->tolerance);
+    EXPECT_GT(report->predicted_ms, 0);
+    EXPECT_NEAR(report->density, options.density, 0.05);
+    ASSERT_FALSE(report->peers.empty());
+    EXPECT_EQ(report->peers[0].name, "own_dense");
+    EXPECT_GT(report->speedup_cold, 0);
+  }
+}
+
+TEST(MeasureSpmm, DynamicTimesTheStaticPlanBeside) {
+  SpmmBenchOptions options = small(Block{8, 8});
+  options.dynamic = true;
+  options.peers = PeerSet::kNone;
+  const auto report = measure_spmm(options);
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  ASSERT_TRUE(report->static_plan.has_value());
+  EXPECT_GT(report->static_plan->hot_ms, 0);
+  EXPECT_THAT(report->kernel, HasSubstr("_any"));
+  EXPECT_TRUE(report->peers.empty());
+  EXPECT_TRUE(report->best_dense.name.empty());
+}
+
+TEST(MeasureSpmm, SaysWhatDoesNotFit) {
+  SpmmBenchOptions options = small(Block{8, 8});
+  options.m = 0;
+  EXPECT_THAT(measure_spmm(options).error().message, HasSubstr("m, k, n are 0, 96, 24, expected 1 to 2^24"));
+  options = small(Vnm{});
+  EXPECT_THAT(measure_spmm(options).error().message, HasSubstr("vnm:64:2:8"));
+  options = small(Unstructured{});
+  options.dynamic = true;
+  EXPECT_THAT(measure_spmm(options).error().message,
+              HasSubstr("mode dynamic needs a pattern block:RxC, got unstructured"));
+  options = small(Block{8, 8});
+  options.kernel = "spmm_none";
+  EXPECT_THAT(measure_spmm(options).error().message, HasSubstr("there is no kernel named 'spmm_none'"));
+}
+
+}  // namespace
+}  // namespace espalier
