@@ -111,7 +111,8 @@ Blocking choose_blocking(const KernelInfo& kernel, std::int64_t k, std::int64_t 
   // All of k at once, with fewer columns if need be, saves the partial sums.
   const std::int64_t cols_for_all_k =
       whole_tiles(std::min(blocking.group_cols, budget / std::max<std::int64_t>(packed_k, 1)));
-  if (packed_k * cols_for_all_k <= budget * 5 / 4 && cols_for_all_k >= std::min<std::int64_t>(std::min(n, blocking.group_cols), 32)) {
+  if (packed_k * cols_for_all_k <= budget * 5 / 4 &&
+      cols_for_all_k >= std::min<std::int64_t>(std::min(n, blocking.group_cols), 32)) {
     blocking.group_cols = cols_for_all_k;
     return blocking;
   }

@@ -1,7 +1,72 @@
-/* A program of a user of the C API. */
+/* A program of a user of the C API: plans a small product, runs it on the library's threads and on its own, and looks at
+ * errors. */
+#include <espalier/espalier.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+static void run_here(void *context, int64_t count, void (*task)(void *, int64_t, int32_t), void *argument) {
+  ++*(int *)context;
+  for (int64_t i = 0; i < count; ++i) task(argument, i, 0);
+}
+
+#define CHECK(condition)                                                               \
+  do {                                                                                 \
+    if (!(condition)) {                                                                \
+      fprintf(stderr, "line %d: %s (%s)\n", __LINE__, #condition, esp_last_error());   \
+      return 1;                                                                        \
+    }                                                                                  \
+  } while (0)
 
 int main(void) {
-  puts("the C interface arrives with products");
+  /* [1 2 0 0; 3 4 0 0; 0 0 5 6; 0 0 7 8] in blocks of 2 x 2. */
+  const int32_t indptr[] = {0, 1, 2}, indices[] = {0, 1};
+  const float values[] = {1, 2, 3, 4, 5, 6, 7, 8}, bias[] = {0, -20, 0, 0};
+  float x[] = {1, 2, 3, 4}, y[4] = {0}, again[4] = {0};
+  esp_bsr w = ESP_BSR_INIT;
+  esp_matmul_options options = ESP_MATMUL_OPTIONS_INIT;
+  esp_matmul_plan *plan = NULL;
+  esp_matrix in = {x, 4, 1, 0}, out = {y, 4, 1, 0}, out_again = {again, 4, 1, 0};
+  int calls = 0;
+  const esp_executor mine = {sizeof mine, &calls, 1, run_here};
+
+  w.rows = w.cols = 4;
+  w.block_rows = w.block_cols = 2;
+  w.indptr = indptr;
+  w.indices = indices;
+  w.values = values;
+  options.bias = bias;
+  options.activation = ESP_RELU;
+  CHECK(esp_plan_matmul(&w, &options, &plan) == ESP_OK);
+  CHECK(strstr(esp_matmul_explain(plan), "kernel") != NULL);
+  CHECK(esp_matmul_run(plan, &in, &out, NULL) == ESP_OK);
+  CHECK(y[0] == 5.0f && y[1] == 0.0f && y[2] == 39.0f && y[3] == 53.0f);
+  CHECK(esp_matmul_run(plan, &in, &out_again, &mine) == ESP_OK);
+  CHECK(memcmp(y, again, sizeof y) == 0);
+
+  const float doubled[] = {2, 4, 6, 8, 10, 12, 14, 16};
+  CHECK(esp_matmul_refresh(plan, doubled, 8) == ESP_OK);
+  CHECK(esp_matmul_run_residual(plan, &in, &out_again, &out, NULL) == ESP_OK);
+  CHECK(fabsf(y[2] - (78.0f + 39.0f)) < 1e-4f);
+
+  CHECK(esp_matmul_refresh(plan, doubled, 7) == ESP_INVALID_ARGUMENT);
+  CHECK(strstr(esp_last_error(), "7 values, the pattern keeps 8") != NULL);
+  in.rows = 3;
+  CHECK(esp_matmul_run(plan, &in, &out, NULL) == ESP_INVALID_ARGUMENT);
+  CHECK(strstr(esp_last_error(), "x is 3 x 1") != NULL);
+  CHECK(esp_matmul_run(NULL, &in, &out, NULL) == ESP_INVALID_ARGUMENT);
+  esp_matmul_plan_free(plan);
+
+  w.block_rows = 0;
+  CHECK(esp_plan_matmul(&w, NULL, &plan) == ESP_INVALID_ARGUMENT && plan == NULL);
+  CHECK(strstr(esp_last_error(), "the block is 0 x 2") != NULL);
+  w.block_rows = 2;
+  const int32_t twice[] = {0, 2, 2}, same[] = {1, 1};
+  w.indptr = twice;
+  w.indices = same;
+  CHECK(esp_plan_matmul(&w, NULL, &plan) == ESP_INVALID_DATA);
+  CHECK(esp_plan_matmul(NULL, NULL, &plan) == ESP_INVALID_ARGUMENT);
+  esp_matmul_plan_free(NULL);
+  printf("espalier %s from C\n", esp_version());
   return 0;
 }

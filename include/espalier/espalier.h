@@ -1,0 +1,123 @@
+/* The C interface: sparse products. C11 and C++.
+ *
+ * Every function that can fail returns an esp_status; esp_last_error() then says where, what was expected, what was found
+ * and what to do, for the calling thread, until its next call. Structs carry their own size, so that programs built
+ * against an older header keep working: always start from ESP_..._INIT. Handles are opaque and freed by the caller.
+ *
+ * Y = act(alpha W X + bias + beta R): W is m x k and sparse, X is k x n, Y is m x n, all f32 and row-major.
+ */
+#ifndef ESPALIER_ESPALIER_H
+#define ESPALIER_ESPALIER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define ESP_API __attribute__((visibility("default")))
+#else
+#define ESP_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum esp_status {
+  ESP_OK = 0,
+  ESP_INVALID_ARGUMENT = 1, /* a value that the caller passed */
+  ESP_INVALID_DATA = 2,     /* the contents of an array */
+  ESP_UNSUPPORTED = 3,      /* well-formed, but not something that this machine can do */
+  ESP_NOT_FOUND = 4,
+  ESP_LIMIT = 5,
+  ESP_IO = 6,
+  ESP_OUT_OF_MEMORY = 7,
+  ESP_INTERNAL = 8
+} esp_status;
+
+/* The message of the last failure in this thread; "" before the first. Never NULL. */
+ESP_API const char *esp_last_error(void);
+/* "0.1.0" */
+ESP_API const char *esp_version(void);
+
+/* ---- Matrices --------------------------------------------------------------------------------------------------- */
+
+/* W as compressed rows of blocks: SciPy's BSR. The arrays are copied when planned. index_bytes is 4 or 8. */
+typedef struct esp_bsr {
+  size_t size;
+  int64_t rows, cols, block_rows, block_cols;
+  const void *indptr;  /* block rows + 1 */
+  const void *indices; /* one block column per kept block */
+  int32_t index_bytes;
+  const float *values; /* [kept blocks][block_rows][block_cols] */
+} esp_bsr;
+#define ESP_BSR_INIT {sizeof(esp_bsr), 0, 0, 1, 1, NULL, NULL, 4, NULL}
+
+/* A dense matrix of the caller; `stride` floats between rows, 0 means cols. */
+typedef struct esp_matrix {
+  float *data;
+  int64_t rows, cols, stride;
+} esp_matrix;
+
+/* ---- Products --------------------------------------------------------------------------------------------------- */
+
+typedef enum esp_activation {
+  ESP_NONE = 0,
+  ESP_RELU = 1,
+  ESP_CLIP = 2, /* low, high */
+  ESP_HARD_SWISH = 3,
+  ESP_SIGMOID = 4,
+  ESP_TANH = 5,
+  ESP_GELU = 6,
+  ESP_GELU_TANH = 7,
+  ESP_LEAKY_RELU = 8, /* slope low */
+  ESP_SILU = 9
+} esp_activation;
+
+typedef enum esp_order { ESP_FEATURE_MAJOR = 0, ESP_TOKENS = 1 /* X is n x k, Y and R are n x m */ } esp_order;
+typedef enum esp_dense { ESP_DENSE_WHEN_FASTER = 0, ESP_DENSE_NEVER = 1, ESP_DENSE_ALWAYS = 2 } esp_dense;
+
+typedef struct esp_matmul_options {
+  size_t size;
+  int64_t n;         /* columns to plan for */
+  const float *bias; /* m values, copied; NULL: none */
+  float alpha, beta;
+  esp_activation activation;
+  float low, high;
+  esp_order order;
+  esp_dense dense;
+  int32_t threads; /* to plan for; 0: all cores that the process may use */
+} esp_matmul_options;
+#define ESP_MATMUL_OPTIONS_INIT \
+  {sizeof(esp_matmul_options), 1, NULL, 1.0f, 1.0f, ESP_NONE, 0.0f, 0.0f, ESP_FEATURE_MAJOR, ESP_DENSE_WHEN_FASTER, 0}
+
+/* Where work runs: calls task(argument, i, worker) for i = 0 .. count - 1, on up to `workers` workers numbered from 0, no
+ * two at once with one number, and returns when all are done. */
+typedef struct esp_executor {
+  size_t size;
+  void *context;
+  int32_t workers;
+  void (*parallel_for)(void *context, int64_t count, void (*task)(void *argument, int64_t i, int32_t worker),
+                       void *argument);
+} esp_executor;
+
+typedef struct esp_matmul_plan esp_matmul_plan;
+
+/* `options` may be NULL. On failure *plan is NULL. */
+ESP_API esp_status esp_plan_matmul(const esp_bsr *w, const esp_matmul_options *options, esp_matmul_plan **plan);
+/* The residual may be NULL, or Y itself. `executor` NULL: the library's own threads. Thread-safe. */
+ESP_API esp_status esp_matmul_run(const esp_matmul_plan *plan, const esp_matrix *x, const esp_matrix *y,
+                                  const esp_executor *executor);
+ESP_API esp_status esp_matmul_run_residual(const esp_matmul_plan *plan, const esp_matrix *x, const esp_matrix *residual,
+                                           const esp_matrix *y, const esp_executor *executor);
+/* New values for the same pattern, in the order of esp_bsr.values. Not while the plan runs. */
+ESP_API esp_status esp_matmul_refresh(esp_matmul_plan *plan, const float *values, int64_t count);
+/* What was chosen and why; lives as long as the plan. NULL for a NULL plan. */
+ESP_API const char *esp_matmul_explain(const esp_matmul_plan *plan);
+/* NULL is fine. */
+ESP_API void esp_matmul_plan_free(esp_matmul_plan *plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
