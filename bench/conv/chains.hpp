@@ -55,6 +55,7 @@ class PlanarChain {
   std::vector<Stage> stages_;
   ChainOptions options_;
   Executor* executor_ = nullptr;
+  std::shared_ptr<conv::AlignedBytes> scratch_;
 };
 
 class DenseChain {

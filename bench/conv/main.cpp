@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "conv/chains.hpp"
 
@@ -133,6 +134,11 @@ Status race(const Arguments& args) {
       for (int pass = 0; pass < kPassesPerBlock; ++pass) {
         Series& series = is_ours ? ours : theirs;
         (pass == 0 ? series.cold : series.hot).push_back(is_ours ? planar->pass() : dense->pass());
+        if (args.trace) {
+          const Times& last = (pass == 0 ? series.cold : series.hot).back();
+          fmt::print(stderr, "pass {} {:.2f} ms\n", is_ours ? "ours" : "dense",
+                     std::accumulate(last.begin(), last.end(), 0.0));
+        }
       }
   const nlohmann::json result = report(args, *layers, *planar, *dense, ours, theirs);
   if (args.json == "-")

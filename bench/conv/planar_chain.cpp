@@ -48,6 +48,7 @@ Result<PlanarChain> PlanarChain::make(const std::vector<Layer>& layers, const Ch
     return slot;
   };
   std::uint32_t seed = 1;
+  std::size_t scratch = 0;
   for (const Layer& layer : layers) {
     const conv::ConvShape& s = layer.shape;
     Stage stage;
@@ -71,7 +72,7 @@ Result<PlanarChain> PlanarChain::make(const std::vector<Layer>& layers, const Ch
     const Mask* kept = stage.weights.dense ? nullptr : &stage.weights.mask;
     const double density = stage.weights.dense ? 1 : options.density;
     stage.candidates = conv::conv_candidates(s, stage.layouts.output.geometry, options.block, density, options.isa,
-                                             options.threads, 12);
+                                             options.threads, 12, true);
     std::map<int, conv::PackedConv> packed;  // by rows of a group
     for (const conv::ConvCandidate& candidate : stage.candidates) {
       const int rows = candidate.choice.kernel->rows;
@@ -82,10 +83,12 @@ Result<PlanarChain> PlanarChain::make(const std::vector<Layer>& layers, const Ch
       ESPALIER_ASSIGN(auto planned,
                       conv::PlannedConv::make(s, stage.layouts.input, stage.layouts.output, packed[rows],
                                               {.choice = candidate.choice, .activation = Activation::kRelu}));
+      scratch = std::max(scratch, planned.scratch_bytes(options.threads));
       stage.planned.push_back(std::move(planned));
     }
     chain.stages_.push_back(std::move(stage));
   }
+  chain.scratch_ = std::make_shared<conv::AlignedBytes>(scratch);
   return chain;
 }
 
@@ -101,7 +104,8 @@ void PlanarChain::run(const Stage& stage, std::size_t candidate) const {
     });
   }
   const conv::ConvBuffers buffers{.input = stage.phases != nullptr ? stage.phases->data() : stage.source->data(),
-                                  .output = stage.target->data()};
+                                  .output = stage.target->data(),
+                                  .scratch = scratch_->data()};
   const conv::PlannedConv& planned = stage.planned[candidate];
   executor_->parallel_for(tasks, [&](std::int64_t task, int) { planned.run(buffers, static_cast<int>(task), tasks); });
 }

@@ -26,7 +26,9 @@ double predict_ms(const ConvShape& s, const PlanarGeometry& out, const ConvChoic
                   int threads) {
   const ConvKernel& kernel = *choice.kernel;
   const double lanes = static_cast<double>(lanes_of(kernel.isa));
-  const double slots = static_cast<double>(out.vectors() * kLine), rows = kernel.rows;
+  const double slots =
+      static_cast<double>(kernel.side > 0 ? kernel.tile_slots * out.images_per_plane() : out.vectors() * kLine);
+  const double rows = kernel.rows;
   const double vectors = kernel.tile_slots / lanes;
   const double groups = ceil_div(static_cast<double>(s.out_channels), rows);
   const double tiles = ceil_div(slots, kernel.tile_slots) * static_cast<double>(out.sets());
@@ -51,6 +53,12 @@ double predict_ms(const ConvShape& s, const PlanarGeometry& out, const ConvChoic
 }
 
 }  // namespace
+
+bool conv_kernel_fits(const ConvKernel& kernel, const PlanarGeometry& g) {
+  if (kernel.side == 0) return true;
+  return g.height() == kernel.side && g.width() == kernel.side && g.pitch() > kernel.side &&
+         g.image_rows() > kernel.side;
+}
 
 std::string ConvChoice::name() const {
   if (kernel == nullptr) return "none";
@@ -80,20 +88,21 @@ Result<ConvChoice> parse_choice(std::string_view name) {
 }
 
 std::vector<ConvCandidate> conv_candidates(const ConvShape& shape, const PlanarGeometry& output, Block block,
-                                           double mask_density, Isa isa, int threads, std::size_t limit) {
+                                           double mask_density, Isa isa, int threads, std::size_t limit, bool scratch) {
   Isa best = Isa::kScalar;
   for (const ConvKernel& kernel : conv_kernels())
     if (kernel.isa <= isa) best = std::max(best, kernel.isa);
   std::vector<ConvCandidate> candidates;
   for (const ConvKernel& kernel : conv_kernels()) {
-    if (kernel.isa != best) continue;
+    if (kernel.isa != best || !conv_kernel_fits(kernel, output) || (kernel.gather != nullptr && !scratch)) continue;
     const double density = union_density(mask_density, block.rows, kernel.rows);
-    const std::int64_t tiles = (output.vectors() * kLine + kernel.tile_slots - 1) / kernel.tile_slots;
+    const std::int64_t tiles = kernel.side > 0 ? output.images_per_plane()
+                                               : (output.vectors() * kLine + kernel.tile_slots - 1) / kernel.tile_slots;
     for (const ConvSplit split : {ConvSplit::kPixels, ConvSplit::kChannels}) {
       if (threads == 1 && split == ConvSplit::kPixels) continue;
       if (split == ConvSplit::kPixels && tiles * output.sets() < threads) continue;
       for (const int chunk : {0, 1, 4}) {
-        if (chunk >= tiles) continue;
+        if (chunk >= tiles || (chunk > 0 && kernel.side > 0)) continue;
         const ConvChoice choice{&kernel, split, chunk};
         candidates.push_back({choice, predict_ms(shape, output, choice, density, threads)});
       }

@@ -123,14 +123,18 @@ struct ConvChoice {
 };
 Result<ConvChoice> parse_choice(std::string_view name);
 
+// Whether a kernel takes images of this geometry: those of one size ask for that size and for a pad column and row.
+bool conv_kernel_fits(const ConvKernel& kernel, const PlanarGeometry& output);
+
 struct ConvCandidate {
   ConvChoice choice;
   double predicted_ms = 0;
 };
 // The choices worth timing, best prediction first, at most `limit`. `mask_density` and `block` describe the pattern;
-// kernels above `isa` are left out.
+// kernels above `isa` are left out, and those that need scratch when `scratch` is false.
 std::vector<ConvCandidate> conv_candidates(const ConvShape& shape, const PlanarGeometry& output, Block block,
-                                           double mask_density, Isa isa, int threads, std::size_t limit = 8);
+                                           double mask_density, Isa isa, int threads, std::size_t limit = 8,
+                                           bool scratch = false);
 
 // ---- Running -----------------------------------------------------------------------------------------------------
 
@@ -149,7 +153,8 @@ struct ConvBuffers {
   const float* input = nullptr;
   float* output = nullptr;
   const float* residual = nullptr;
-  float* phases = nullptr;  // with ConvOptions::phases
+  float* phases = nullptr;       // with ConvOptions::phases
+  std::byte* scratch = nullptr;  // scratch_bytes(tasks)
 };
 
 class PlannedConv {
@@ -159,6 +164,8 @@ class PlannedConv {
   static Result<PlannedConv> make(const ConvShape& shape, const PlanarLayout& input, const PlanarLayout& output,
                                   PackedConv weights, const ConvOptions& options);
 
+  // What all tasks of one run need together.
+  std::size_t scratch_bytes(int tasks) const;
   // Runs share `task` of `tasks` (any number >= 1; as many as threads is best).
   void run(const ConvBuffers& buffers, int task, int tasks) const noexcept;
 
@@ -169,6 +176,9 @@ class PlannedConv {
   const PlanarLayout& output() const { return output_; }
 
  private:
+  std::int64_t tiles() const;       // of one plane set
+  std::int64_t tile_slots() const;  // from one tile to the next
+  std::int64_t panel_floats() const;
   void run_set(ConvArgs args, std::int64_t set, const ConvBuffers& buffers) const noexcept;
   void follow_up(const ConvArgs& args, std::int64_t set, const ConvBuffers& buffers) const noexcept;
   void clear_edges(const ConvArgs& args, std::int64_t group_begin, std::int64_t group_end, bool lead,

@@ -35,6 +35,11 @@ struct ConvArgs {
 
   float low = 0, high = 0;  // results are clamped to [low, high]; -inf and inf for no activation
 
+  // Kernels that work on a panel of gathered pixels (ConvKernel::gather): the panel, and the images of the plane.
+  float* panel = nullptr;
+  std::int64_t in_channels = 0;
+  std::int64_t pitch = 0, image_stride = 0, images = 1;
+
   std::int64_t group_begin = 0, group_end = 0;
   std::int64_t tile_begin = 0, tile_end = 0;
 };

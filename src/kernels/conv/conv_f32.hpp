@@ -13,5 +13,8 @@ void conv_f32_blk8_8x3v_avx512(const ConvArgs& args);
 void conv_f32_blk4_4x6v_avx512(const ConvArgs& args);
 void conv_f32_blk4_4x4v_avx512(const ConvArgs& args);
 void conv_f32_blk1_1x16v_avx512(const ConvArgs& args);
+void conv_f32_blk8_8x49_avx512(const ConvArgs& args);
+// Fills args.panel from image args.tile_begin of the plane.
+void gather_panel_7x7_avx512(const ConvArgs& args);
 
 }  // namespace espalier::conv

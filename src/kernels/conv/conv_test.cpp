@@ -99,6 +99,7 @@ void expect_close(const Problem& p, const PlanarBuffer& y, const std::string& wh
 void check_kernel(const Problem& p, const ConvKernel& kernel) {
   const Case& c = p.spec;
   const ConvLayouts layouts = default_layouts(c.shape, c.output_halo, c.images_per_plane);
+  if (!conv_kernel_fits(kernel, layouts.output.geometry)) return;
   const auto packed = p.pack(kernel.rows);
   ASSERT_TRUE(packed.has_value()) << packed.error().message;
   ASSERT_TRUE(validate(*packed).has_value());
@@ -117,8 +118,12 @@ void check_kernel(const Problem& p, const ConvKernel& kernel) {
                                          {.choice = choice, .activation = c.activation, .low = -0.5F, .high = 0.75F});
         ASSERT_TRUE(planned.has_value()) << planned.error().message;
         PlanarBuffer y(layouts.output);
+        AlignedBytes scratch(planned->scratch_bytes(tasks));
         for (int task = 0; task < tasks; ++task)
-          planned->run({.input = x.data(), .output = y.data(), .residual = c.residual ? residual.data() : nullptr},
+          planned->run({.input = x.data(),
+                        .output = y.data(),
+                        .residual = c.residual ? residual.data() : nullptr,
+                        .scratch = scratch.data()},
                        task, tasks);
         if (first.empty()) {
           expect_close(p, y, where);
@@ -179,6 +184,10 @@ std::vector<Case> cases() {
       {"batch apart", shape(16, 16, 7, 7, 3, 1, 1, 3), {8, 8}, 0.5, Activation::kNone, true, false, 1},
       {"batch valid", shape(8, 8, 7, 7, 3, 1, 0, 4), {8, 8}, 0.5, Activation::kNone, true, false, 4},
       {"batch stride 2", shape(8, 8, 7, 7, 3, 2, 1, 4), {8, 8}, 0.5, Activation::kNone, true, false, 2},
+      {"7x7 1x1", shape(16, 16, 7, 7, 1), {16, 4}, 0.5, Activation::kTanh},
+      {"7x7 ragged", shape(13, 19, 7, 7, 3), {8, 8}, 0.6, Activation::kRelu, true, true},
+      {"14x14 to 7x7", shape(16, 16, 14, 14, 3, 2)},
+      {"7x7 wide halo", shape(8, 24, 7, 7, 5, 1, 2, 2), {8, 8}, 0.5, Activation::kRelu, true, true, 2, 3},
       {"wide output halo", shape(8, 8, 7, 7, 3, 1, 1, 2), {8, 8}, 0.5, Activation::kNone, true, false, 2, 3},
   };
   ConvShape dilated = shape(8, 8, 12, 12, 3, 1, 2);
@@ -198,20 +207,23 @@ std::vector<Case> cases() {
   return list;
 }
 
-class ConvKernels : public testing::TestWithParam<ConvKernel> {};
+class ConvKernels : public testing::TestWithParam<ConvKernel> {
+ protected:
+  void SetUp() override {
+    if (GetParam().isa > active_isa())
+      GTEST_SKIP() << GetParam().name << " needs " << to_string(GetParam().isa) << ", this run allows "
+                   << to_string(active_isa());
+  }
+  // A size of image that the kernel takes.
+  static std::int64_t side(std::int64_t usual) { return GetParam().side > 0 ? GetParam().side : usual; }
+};
 
 TEST_P(ConvKernels, AgreesWithReference) {
-  if (GetParam().isa > active_isa())
-    GTEST_SKIP() << GetParam().name << " needs " << to_string(GetParam().isa) << ", this run allows "
-                 << to_string(active_isa());
   for (const Case& c : cases()) check_kernel(Problem(c), GetParam());
 }
 
 TEST_P(ConvKernels, ResidualMayBeTheOutput) {
-  if (GetParam().isa > active_isa())
-    GTEST_SKIP() << GetParam().name << " needs " << to_string(GetParam().isa) << ", this run allows "
-                 << to_string(active_isa());
-  const Problem p({"in place", shape(16, 20, 9, 9, 3), {8, 8}, 0.5, Activation::kRelu, true, true});
+  const Problem p({"in place", shape(16, 20, side(9), side(9), 3), {8, 8}, 0.5, Activation::kRelu, true, true});
   const ConvLayouts layouts = default_layouts(p.spec.shape);
   const PlanarBuffer x = planar_input(p, layouts.input);
   PlanarBuffer y(layouts.output);
@@ -220,28 +232,29 @@ TEST_P(ConvKernels, ResidualMayBeTheOutput) {
       PlannedConv::make(p.spec.shape, layouts.input, layouts.output, *p.pack(GetParam().rows),
                         {.choice = {&GetParam(), ConvSplit::kPixels, 1}, .activation = Activation::kRelu});
   ASSERT_TRUE(planned.has_value()) << planned.error().message;
+  AlignedBytes scratch(planned->scratch_bytes(2));
   for (int task = 0; task < 2; ++task)
-    planned->run({.input = x.data(), .output = y.data(), .residual = y.data()}, task, 2);
+    planned->run({.input = x.data(), .output = y.data(), .residual = y.data(), .scratch = scratch.data()}, task, 2);
   expect_close(p, y, "in place");
 }
 
 TEST_P(ConvKernels, WritesPhasesAlong) {
-  if (GetParam().isa > active_isa())
-    GTEST_SKIP() << GetParam().name << " needs " << to_string(GetParam().isa) << ", this run allows "
-                 << to_string(active_isa());
   for (const int phases : {1, 4}) {
-    const Problem p({"phases", shape(8, 20, 11, 14, 3, 1, 1, 2), {8, 8}, 0.5, Activation::kRelu});
+    const Problem p({"phases", shape(8, 20, side(11), side(14), 3, 1, 1, 2), {8, 8}, 0.5, Activation::kRelu});
     const ConvLayouts layouts = default_layouts(p.spec.shape, 1, 2);
-    const PlanarLayout split{PlanarGeometry({.height = 6, .width = 7, .batch = 2, .halo = 1, .images_per_plane = 2}),
-                             20, phases};
+    const PlanarLayout split{
+        PlanarGeometry(
+            {.height = (side(11) + 1) / 2, .width = (side(14) + 1) / 2, .batch = 2, .halo = 1, .images_per_plane = 2}),
+        20, phases};
     const PlanarBuffer x = planar_input(p, layouts.input);
     PlanarBuffer y(layouts.output), along(split), afterwards(split);
     const auto planned = PlannedConv::make(
         p.spec.shape, layouts.input, layouts.output, *p.pack(GetParam().rows),
         {.choice = {&GetParam(), ConvSplit::kChannels, 0}, .activation = Activation::kRelu, .phases = split});
     ASSERT_TRUE(planned.has_value()) << planned.error().message;
+    AlignedBytes scratch(planned->scratch_bytes(3));
     for (int task = 0; task < 3; ++task)
-      planned->run({.input = x.data(), .output = y.data(), .phases = along.data()}, task, 3);
+      planned->run({.input = x.data(), .output = y.data(), .phases = along.data(), .scratch = scratch.data()}, task, 3);
     expect_close(p, y, "phases");
     planar_ops(Isa::kScalar).split_phases(layouts.output, y.data(), split, afterwards.data(), {0, 20});
     EXPECT_EQ(std::memcmp(along.data(), afterwards.data(), along.slots().size() * 4), 0);
@@ -251,14 +264,11 @@ TEST_P(ConvKernels, WritesPhasesAlong) {
 }
 
 TEST_P(ConvKernels, PrunedWeightsMeetNoNan) {
-  if (GetParam().isa > active_isa())
-    GTEST_SKIP() << GetParam().name << " needs " << to_string(GetParam().isa) << ", this run allows "
-                 << to_string(active_isa());
   // All of input channels 8 to 15 is NaN and pruned everywhere; the rest is finite.
-  Problem p({"nan", shape(16, 16, 6, 6, 3), {8, 8}, 0.5});
+  Problem p({"nan", shape(16, 16, side(6), side(6), 3), {8, 8}, 0.5});
   for (std::int64_t m = 0; m < 16; ++m)
     for (std::int64_t k = 0; k < 16; ++k) p.mask.keep[static_cast<std::size_t>(m * 16 + k)] = k < 8;
-  std::fill(p.x.begin() + 8 * 36, p.x.end(), std::nanf(""));
+  std::fill(p.x.begin() + 8 * side(6) * side(6), p.x.end(), std::nanf(""));
   p.expected = conv_reference(p.spec.shape, p.x, p.w, p.bias, p.kept(), {}, Activation::kNone);
   check_kernel(p, GetParam());
   // And a NaN that is kept stays one, under every activation.
@@ -270,7 +280,8 @@ TEST_P(ConvKernels, PrunedWeightsMeetNoNan) {
     const auto planned =
         PlannedConv::make(p.spec.shape, layouts.input, layouts.output, *p.pack(GetParam().rows),
                           {.choice = {&GetParam(), ConvSplit::kPixels, 0}, .activation = activation, .high = 1});
-    planned->run({.input = x.data(), .output = y.data()}, 0, 1);
+    AlignedBytes scratch(planned->scratch_bytes(1));
+    planned->run({.input = x.data(), .output = y.data(), .scratch = scratch.data()}, 0, 1);
     EXPECT_TRUE(std::isnan(y.data()[y.layout().index(0, 0, 0, 0)])) << to_string(activation);
     EXPECT_FALSE(std::isnan(y.data()[y.layout().index(0, 0, 3, 3)])) << to_string(activation);
     EXPECT_EQ(y.dirty_pads(), 0);

@@ -14,6 +14,7 @@ constexpr ConvKernel kKernels[] = {
     {"conv_f32_blk4_4x6v_avx512", Isa::kAvx512, 4, 96, conv_f32_blk4_4x6v_avx512},
     {"conv_f32_blk4_4x4v_avx512", Isa::kAvx512, 4, 64, conv_f32_blk4_4x4v_avx512},
     {"conv_f32_blk1_1x16v_avx512", Isa::kAvx512, 1, 256, conv_f32_blk1_1x16v_avx512},
+    {"conv_f32_blk8_8x49_avx512", Isa::kAvx512, 8, 49, conv_f32_blk8_8x49_avx512, 7, gather_panel_7x7_avx512},
 };
 
 }  // namespace

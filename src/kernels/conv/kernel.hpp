@@ -18,6 +18,10 @@ struct ConvKernel {
   int rows = 1;        // output channels of a row group, as packed
   int tile_slots = 1;  // pixels of a register tile
   ConvFn run = nullptr;
+  // Kernels for one image size (`side` x `side`, 0: any) that work on a panel: `gather` fills it for the image
+  // args.tile_begin, then `run` takes that image; a register tile is then an image and tile_slots its pixels.
+  int side = 0;
+  ConvFn gather = nullptr;
 };
 
 // All kernels of this build. The scalar ones run anywhere.

@@ -72,6 +72,11 @@ Result<PlannedConv> PlannedConv::make(const ConvShape& shape, const PlanarLayout
         "groups of {}",
         weights.out_channels, weights.in_channels, weights.taps, weights.rows, options.choice.kernel->name,
         shape.out_channels, shape.in_channels, shape.taps(), options.choice.kernel->rows);
+  const int side = options.choice.kernel->side;
+  if (side > 0 && !conv_kernel_fits(*options.choice.kernel, output.geometry))
+    return fail(ErrorCode::kInvalidArgument,
+                "planar convolution: kernel {} takes images of {}x{} with pads, found {}x{}",
+                options.choice.kernel->name, side, side, output.geometry.height(), output.geometry.width());
   if (options.phases) {
     const PlanarGeometry& phase = options.phases->geometry;
     if (options.choice.split != ConvSplit::kChannels)
@@ -100,8 +105,28 @@ Result<PlannedConv> PlannedConv::make(const ConvShape& shape, const PlanarLayout
   return p;
 }
 
-void PlannedConv::run(const ConvBuffers& buffers, int task, int tasks) const noexcept {
+std::int64_t PlannedConv::tile_slots() const {
   const ConvKernel& kernel = *options_.choice.kernel;
+  return kernel.side > 0 ? output_.geometry.image_stride() : kernel.tile_slots;
+}
+
+std::int64_t PlannedConv::tiles() const {
+  const PlanarGeometry& out = output_.geometry;
+  if (options_.choice.kernel->side > 0) return out.images_per_plane();
+  return (out.vectors() * kLine + tile_slots() - 1) / tile_slots();
+}
+
+std::int64_t PlannedConv::panel_floats() const {
+  if (options_.choice.kernel->gather == nullptr) return 0;
+  const std::int64_t rows = shape_.in_channels * shape_.taps();
+  return (rows * options_.choice.kernel->tile_slots + kLine - 1) / kLine * kLine;
+}
+
+std::size_t PlannedConv::scratch_bytes(int tasks) const {
+  return static_cast<std::size_t>(panel_floats() * tasks) * sizeof(float);
+}
+
+void PlannedConv::run(const ConvBuffers& buffers, int task, int tasks) const noexcept {
   const PlanarGeometry &in = input_.geometry, &out = output_.geometry;
   const Bounds bounds = bounds_of(options_);
   ConvArgs args;
@@ -120,7 +145,13 @@ void PlannedConv::run(const ConvBuffers& buffers, int task, int tasks) const noe
   args.low = bounds.low;
   args.high = bounds.high;
 
-  const std::int64_t tiles = (args.slots + kernel.tile_slots - 1) / kernel.tile_slots;
+  args.panel = reinterpret_cast<float*>(buffers.scratch) + task * panel_floats();
+  args.in_channels = shape_.in_channels;
+  args.pitch = out.pitch();
+  args.image_stride = out.image_stride();
+  args.images = out.images_per_plane();
+
+  const std::int64_t tiles = this->tiles();
   Share share{0, weights_.groups(), 0, out.sets() * tiles};
   if (options_.choice.split == ConvSplit::kChannels) {
     share.group_begin = group_boundary(weights_, task, tasks);
@@ -147,24 +178,28 @@ void PlannedConv::run(const ConvBuffers& buffers, int task, int tasks) const noe
 void PlannedConv::run_set(ConvArgs args, std::int64_t set, const ConvBuffers& buffers) const noexcept {
   const ConvKernel& kernel = *options_.choice.kernel;
   const std::int64_t tile_begin = args.tile_begin, tile_end = args.tile_end;
-  const std::int64_t chunk = options_.choice.chunk_tiles > 0 ? options_.choice.chunk_tiles : tile_end - tile_begin;
+  const bool panel = kernel.gather != nullptr;
+  const std::int64_t wanted = panel ? 1 : options_.choice.chunk_tiles;
+  const std::int64_t chunk = wanted > 0 ? wanted : tile_end - tile_begin;
   const std::int64_t group_begin = args.group_begin, group_end = args.group_end;
   const bool follow = !bounds_of(options_).exact || options_.phases.has_value();
   // What follows a group should find it in cache.
   const bool group_by_group = follow && chunk >= tile_end - tile_begin;
+  const bool last_tile = tile_end * tile_slots() >= args.slots;
   for (args.tile_begin = tile_begin; args.tile_begin < tile_end; args.tile_begin = args.tile_end) {
     args.tile_end = std::min(args.tile_begin + chunk, tile_end);
+    if (panel) kernel.gather(args);
     for (args.group_begin = group_begin; args.group_begin < group_end; args.group_begin = args.group_end) {
       args.group_end = group_by_group ? args.group_begin + 1 : group_end;
       kernel.run(args);
       if (follow) follow_up(args, set, buffers);
     }
   }
-  clear_edges(args, group_begin, group_end, tile_begin == 0, tile_end * kernel.tile_slots >= args.slots);
+  clear_edges(args, group_begin, group_end, tile_begin == 0, last_tile);
 }
 
 void PlannedConv::follow_up(const ConvArgs& args, std::int64_t set, const ConvBuffers& buffers) const noexcept {
-  const std::int64_t rows = options_.choice.kernel->rows, tile = options_.choice.kernel->tile_slots;
+  const std::int64_t rows = options_.choice.kernel->rows, tile = tile_slots();
   const std::int64_t first = args.group_begin * rows, last = std::min(args.group_end * rows, shape_.out_channels);
   if (!bounds_of(options_).exact) {
     const std::int64_t begin = args.tile_begin * tile, end = std::min(args.tile_end * tile, args.slots);

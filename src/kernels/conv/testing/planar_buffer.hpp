@@ -1,6 +1,7 @@
 // Test and benchmark buffers of planar tensors: aligned, with canaries round them, dirty at first.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -57,6 +58,21 @@ class PlanarBuffer {
   PlanarLayout layout_;
   std::size_t slots_;
   std::unique_ptr<std::uint32_t, Free> memory_;
+};
+
+class AlignedBytes {
+ public:
+  explicit AlignedBytes(std::size_t bytes)
+      : memory_(static_cast<std::byte*>(::operator new (bytes + 1, std::align_val_t{64}))) {
+    std::memset(memory_.get(), 0xff, bytes + 1);
+  }
+  std::byte* data() { return memory_.get(); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const { ::operator delete (p, std::align_val_t{64}); }
+  };
+  std::unique_ptr<std::byte, Free> memory_;
 };
 
 inline std::vector<float> random_floats(std::int64_t count, std::uint32_t seed, float low = -1, float high = 1) {
