@@ -8,10 +8,11 @@
 namespace espalier::conv {
 namespace {
 
-// Cycles and bytes, at a nominal clock; only ratios between candidates matter.
-constexpr double kCyclesPerMs = 3.2e6;
-constexpr double kL2BytesPerCycle = 24, kFarBytesPerCycle = 8;
-constexpr double kNearBytes = 1.2e6;  // of a private L2, for one operand
+// Cycles and bytes, at a nominal clock. Fitted to the ResNet-50 layers of bench_conv; ratios between candidates matter.
+constexpr double kCyclesPerMs = 2.7e6;
+constexpr double kL1Bytes = 40e3, kL2Bytes = 1.2e6;
+// Cycles a byte that are not hidden behind the arithmetic.
+constexpr double kL2Cost = 0.007, kFarCost = 0.05;
 
 std::int64_t lanes_of(Isa isa) { return isa == Isa::kScalar ? 4 : isa == Isa::kAvx2 ? 8 : 16; }
 
@@ -40,16 +41,23 @@ double predict_ms(const ConvShape& s, const PlanarGeometry& out, const ConvChoic
   const double compute = groups * slots / kernel.tile_slots * static_cast<double>(out.sets()) *
                          (steps * per_step + rows * vectors * 2 + 30);
 
-  const double weight_bytes = groups * steps * rows * 4, pixel_bytes = static_cast<double>(s.in_channels) * slots * 4;
-  const bool tiles_outer = choice.chunk_tiles == 1;
-  const double near = [&] {
-    const double again = tiles_outer ? weight_bytes : pixel_bytes;
-    return again < kNearBytes ? kL2BytesPerCycle : kFarBytesPerCycle;
-  }();
-  const double repeated =
-      tiles_outer ? weight_bytes * tiles : pixel_bytes * static_cast<double>(out.sets()) * groups * density;
-  // What streams past is hidden behind the arithmetic for the most part.
-  return (compute * idle + 0.35 * repeated / near + weight_bytes / kFarBytesPerCycle * 0.3) / kCyclesPerMs / threads;
+  // What one task streams: pixels again for every row group, weights again for every chunk of pixels.
+  const double tasks = threads, sets = static_cast<double>(out.sets());
+  const bool by_pixels = choice.split == ConvSplit::kPixels;
+  const double task_slots = by_pixels ? slots / std::min(tasks, std::max(tiles / sets, 1.0)) : slots;
+  const double chunk_slots =
+      choice.chunk_tiles > 0 ? std::min<double>(choice.chunk_tiles * kernel.tile_slots, task_slots) : task_slots;
+  const double weight_bytes = groups * steps * rows * 4 / (by_pixels ? 1 : tasks);
+  const double pixel_bytes = static_cast<double>(s.in_channels) * task_slots * 4;
+  const double panel_bytes = static_cast<double>(s.in_channels) * chunk_slots * 4;
+  const auto cost = [](double bytes) { return bytes < kL1Bytes ? 0.0 : bytes < kL2Bytes ? kL2Cost : kFarCost; };
+  const double task_sets = by_pixels ? std::max(1.0, sets / tasks) : sets;
+  const double task_groups = by_pixels ? groups : groups / tasks;
+  const double streamed =
+      pixel_bytes * task_sets * (cost(pixel_bytes) + std::max(0.0, task_groups * density - 1) * cost(panel_bytes)) +
+      weight_bytes * (kFarCost + (task_slots / chunk_slots * task_sets - 1) * cost(weight_bytes)) +
+      task_groups * rows * task_slots * task_sets * 4 * kFarCost;
+  return (compute * idle / tasks + streamed) / kCyclesPerMs;
 }
 
 }  // namespace

@@ -407,6 +407,17 @@ TEST(ConvCandidates, StayBelowTheCeilingAndOrderByPrediction) {
       EXPECT_GE(candidates[i].predicted_ms, candidates[i > 0 ? i - 1 : 0].predicted_ms);
     }
   }
+  // Without scratch no panel kernel; with it, only for its size of image.
+  for (const std::int64_t side : {7, 14}) {
+    const ConvShape small = shape(64, 64, side, side, 3);
+    const PlanarGeometry output = default_layouts(small).output.geometry;
+    for (const bool scratch : {false, true}) {
+      bool panel = false;
+      for (const ConvCandidate& c : conv_candidates(small, output, {8, 8}, 0.5, Isa::kAvx512, 2, 40, scratch))
+        panel = panel || c.choice.kernel->gather != nullptr;
+      EXPECT_EQ(panel, scratch && side == 7);
+    }
+  }
 }
 
 }  // namespace
