@@ -31,7 +31,9 @@ ESPALIER_API Latency summarize(std::vector<double> milliseconds);
 // Something to time; an error ends the race and is returned.
 struct Contestant {
   std::string name;
-  std::function<Status()> run;
+  std::function<Status()> run = nullptr;
+  // Instead of `run`: one call, timed where it happens (another process), in milliseconds.
+  std::function<Result<double>()> timed = nullptr;
 };
 // Runs them in turn in blocks of a few calls, so that each is timed with its own weights warm (the serving case).
 ESPALIER_API Result<std::vector<Latency>> race(std::span<const Contestant> contestants, const BenchOptions& options);
