@@ -4,7 +4,7 @@ import unittest
 
 from espalier_case import EspalierCase
 
-COMMANDS = ["machine", "model", "info", "prune"]
+COMMANDS = ["machine", "model", "info", "prune", "compile", "run", "compare", "eval", "bench", "explain", "spmm"]
 
 
 class Usage(EspalierCase):
@@ -26,7 +26,7 @@ class Usage(EspalierCase):
 
     def test_missing_arguments(self):
         self.fails("--output is required", "prune", "resnet20", "--pattern", "nm:2:4", code=2)
-        self.fails("F is required", "info", code=2)
+        self.fails("F is required", "bench", code=2)
 
     def test_values_that_no_parser_takes(self):
         prune = ["prune", "resnet20", "-o", self.path("out.onnx")]
@@ -45,6 +45,9 @@ class Usage(EspalierCase):
             ([*prune, "--pattern", "block:8x8", "--density", "0.5", "--scope", "all"], "unknown scope 'all'"),
             (["info", "resnet20", "--shape", "image=1x0"], "'image=1x0' is not a shape; expected NAME=AxBxC"),
             (["info", "resnet20", "--shape", "image"], "'image' is not a shape; expected NAME=AxBxC"),
+            (["bench", "resnet20", "--peers", "abacus"], "abacus"),
+            (["eval", "resnet20", "--data", "cifar10:x", "--preprocess", "std=0"], "std must be positive"),
+            (["run", "resnet20", "-i", "image"], "'image': expected NAME=FILE.npy"),
         ]
         for arguments, message in cases:
             with self.subTest(arguments):

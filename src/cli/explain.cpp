@@ -1,0 +1,69 @@
+// `espalier explain`: per layer which kernel, why, what was rejected, and the times against dense, measured afresh.
+#include <espalier/bench.hpp>
+#include <memory>
+
+#include "plan_json.hpp"
+#include "planned_network.hpp"
+#include "progress.hpp"
+
+namespace espalier::cli {
+
+namespace {
+
+struct ExplainCommand {
+  NetworkOptions network;
+  double seconds = 3;
+};
+
+Result<PlanReport> measured_report(Context& context, const ExplainCommand& options) {
+  const std::string& file = options.network.file;
+  const auto graph = load_graph(context, file);
+  if (!graph) return tl::unexpected<Error>(graph.error());
+  CompileOptions compile = compile_options(context, options.network);
+  const auto plan = compile_network(*graph, file, compile);
+  if (!plan) return tl::unexpected<Error>(plan.error());
+  compile.weights = WeightUse::kDense;
+  const auto dense = compile_network(*graph, file + " as dense", compile);
+  if (!dense) return error_in(file, dense.error());
+  const Progress progress("measuring " + file);
+  auto report = measure_layers(*plan, *dense, random_inputs(*plan, context.common.seed), {.seconds = options.seconds});
+  if (!report) return error_in(file, report.error());
+  return report;
+}
+
+// A saved Plan knows its reasons; what dense would take can only be measured from the graph.
+Result<PlanReport> saved_report(Context& context, const NetworkOptions& network) {
+  const auto plan = load_or_compile(context, network);
+  if (!plan) return tl::unexpected<Error>(plan.error());
+  return plan->report();
+}
+
+Status run_explain(Context& context, const ExplainCommand& options) {
+  const bool saved = is_plan_file(options.network.file);
+  const auto report = saved ? saved_report(context, options.network) : measured_report(context, options);
+  if (!report) return tl::unexpected<Error>(report.error());
+  context.json["layers"] = layers_json(*report);
+  context.json["conversions"] = conversions_json(*report);
+  context.json["fixed_ms"] = known_ms(report->fixed_ms);
+  context.json["isa"] = report->isa;
+  context.json["threads"] = report->threads;
+  context.print("{}", to_text(*report));
+  if (saved) context.print("times are from when the Plan was compiled; give the ONNX file to measure against dense");
+  return {};
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Context& context) {
+  CLI::App* command = add_command(app, context, "explain", "Say for every layer which kernel runs it, and why",
+                                  "espalier explain half.onnx");
+  const auto options = std::make_shared<ExplainCommand>();
+  add_network(command, options->network);
+  add_shape_options(command, options->network);
+  command->add_option("--seconds", options->seconds, "Time to measure for (default 3)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("S");
+  set_action(command, context, [options](Context& c) { return run_explain(c, *options); });
+}
+
+}  // namespace espalier::cli
