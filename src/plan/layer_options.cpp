@@ -78,7 +78,7 @@ void add_planar_options(const PlanState& state, const conv::ConvShape& shape, co
       grids.layout({shape.batch, shape.out_channels, shape.out_height(), shape.out_width()}, Layout::kPlanar).geometry;
   const auto candidates = conv::conv_candidates(
       shape, output, block != nullptr ? *block : (sparse ? Block{1, 1} : Block{32, 32}), layer.pattern.density,
-      state.settings.isa, state.settings.threads, sparse ? kSparseCandidates : kDenseCandidates);
+      state.settings.isa, state.settings.threads, sparse ? kSparseCandidates : kDenseCandidates, true);
   for (const conv::ConvCandidate& candidate : candidates) {
     Option option;
     option.choice.family = ProductChoice::Family::kPlanar;

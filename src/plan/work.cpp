@@ -1,6 +1,7 @@
 // Running each kind of work.
 #include "plan/work.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <espalier/ops.hpp>
 #include <string>
@@ -115,8 +116,9 @@ Status run(const PlanarConvWork& work, const Step& step, std::monostate&, const 
       .input = reinterpret_cast<const float*>(address(frame, step.reads[0])),
       .output = reinterpret_cast<float*>(address(frame, step.writes[0])),
       .residual = work.residual ? reinterpret_cast<const float*>(address(frame, step.reads[1])) : nullptr,
-      .phases = work.phases ? reinterpret_cast<float*>(address(frame, step.writes[1])) : nullptr};
-  const int tasks = frame.executor.size();
+      .phases = work.phases ? reinterpret_cast<float*>(address(frame, step.writes[1])) : nullptr,
+      .scratch = frame.scratch};
+  const int tasks = std::min(frame.executor.size(), work.most_tasks);
   frame.executor.parallel_for(tasks,
                               [&](std::int64_t task, int) { work.conv.run(buffers, static_cast<int>(task), tasks); });
   return {};

@@ -59,6 +59,7 @@ struct DenseWork {
 struct PlanarConvWork {
   conv::PlannedConv conv;
   bool residual = false, phases = false;
+  int most_tasks = 1;  // what the scratch was sized for
 };
 
 // What happens to planar tensors besides convolutions: reads one buffer (kAdd: two), writes one.
