@@ -101,18 +101,20 @@ function(espalier_add_unit_tests)
       target_link_libraries(espalier_${component}_test PRIVATE rapidcheck)
     endif()
     target_compile_definitions(espalier_${component}_test PRIVATE ESPALIER_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    # Labels choose what `scripts/test --all` repeats: under every instruction set, and under ThreadSanitizer.
-    set(labels unit)
+    # The label's words choose what `scripts/test --all` repeats: under every instruction set, and under ThreadSanitizer.
+    # One label holds them all, since gtest_discover_tests splits lists.
+    set(label unit)
     if(component MATCHES "^(kernels|machine|matmul|ops|plan|runtime)$")
-      list(APPEND labels isa)
+      string(APPEND label "_isa")
     endif()
     if(component MATCHES "^(base|kernels|matmul|plan|runtime)$")
-      list(APPEND labels threads)
+      string(APPEND label "_threads")
     endif()
     gtest_discover_tests(
       espalier_${component}_test
       TEST_PREFIX "${component}."
       DISCOVERY_MODE PRE_TEST
-      PROPERTIES LABELS "${labels}")
+      DISCOVERY_TIMEOUT 120
+      PROPERTIES LABELS ${label})
   endforeach()
 endfunction()

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/mapped_file.hpp"
+#include "base/testing/temporary_folder.hpp"
 
 namespace espalier {
 namespace {
@@ -16,11 +17,7 @@ using ::testing::HasSubstr;
 
 class FileWriterTest : public ::testing::Test {
  protected:
-  FileWriterTest() : directory_(std::filesystem::path(::testing::TempDir()) / "espalier_file_writer") {
-    std::filesystem::remove_all(directory_);
-    std::filesystem::create_directories(directory_);
-  }
-  ~FileWriterTest() override { std::filesystem::remove_all(directory_); }
+  FileWriterTest() {}
 
   std::string path(const char* name) const { return (directory_ / name).string(); }
   std::size_t files() const {
@@ -28,7 +25,8 @@ class FileWriterTest : public ::testing::Test {
         std::distance(std::filesystem::directory_iterator(directory_), std::filesystem::directory_iterator()));
   }
 
-  std::filesystem::path directory_;
+  const TemporaryFolder folder_;
+  const std::filesystem::path directory_ = folder_.path();
 };
 
 TEST_F(FileWriterTest, ShowsTheFileOnlyWhenComplete) {

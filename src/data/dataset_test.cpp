@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temporary_folder.hpp"
 #include "espalier/data.hpp"
 
 namespace espalier {
@@ -17,13 +18,6 @@ using ::testing::HasSubstr;
 
 class DatasetTest : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() / fmt_name(test->name());
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
   std::string folder() const { return folder_.string(); }
 
@@ -35,10 +29,8 @@ class DatasetTest : public testing::Test {
   }
 
  private:
-  static std::string fmt_name(const std::string& test) {
-    return "espalier_data_" + test + "_" + std::to_string(::getpid());
-  }
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 std::vector<float> flat(const Tensor& tensor) { return {tensor.values<float>().begin(), tensor.values<float>().end()}; }

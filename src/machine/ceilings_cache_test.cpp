@@ -1,4 +1,5 @@
 #include "machine/ceilings_cache.hpp"
+#include "base/testing/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +15,8 @@ class CeilingsCache : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(directory_); }
   void write_text(const std::string& text) const { std::ofstream(path_) << text; }
 
-  const std::string directory_ = testing::TempDir() + "espalier_ceilings_cache";
+  const TemporaryFolder folder_;
+  const std::string directory_ = folder_.path().string();
   const std::string path_ = directory_ + "/deep/ceilings.json";
   const Ceilings ceilings_{.f32_gflops = 181.5, .bf16_gflops = 0, .int8_gops = 700, .l2_gbs = 155, .memory_gbs = 28};
 };

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <random>
 
+#include "base/testing/temporary_folder.hpp"
 #include "onnx/model_builder.hpp"
 
 namespace espalier::onnx_io {
@@ -19,11 +20,7 @@ using ::testing::HasSubstr;
 
 class OnnxExport : public ::testing::Test {
  protected:
-  OnnxExport() : directory_(std::filesystem::path(::testing::TempDir()) / "espalier_onnx_export") {
-    std::filesystem::remove_all(directory_);
-    std::filesystem::create_directories(directory_);
-  }
-  ~OnnxExport() override { std::filesystem::remove_all(directory_); }
+  OnnxExport() {}
 
   std::string path(const char* name) const { return (directory_ / name).string(); }
 
@@ -42,7 +39,8 @@ class OnnxExport : public ::testing::Test {
     return again ? *again : Graph();
   }
 
-  std::filesystem::path directory_;
+  const TemporaryFolder folder_;
+  const std::filesystem::path directory_ = folder_.path();
 };
 
 void expect_equal_constants(const Graph& a, const Graph& b) {

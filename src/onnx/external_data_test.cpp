@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temporary_folder.hpp"
 #include "onnx/model_builder.hpp"
 
 namespace espalier::onnx_io {
@@ -16,14 +17,11 @@ using ::testing::HasSubstr;
 
 class ExternalDataTest : public ::testing::Test {
  protected:
-  ExternalDataTest() : directory_(std::filesystem::path(::testing::TempDir()) / "espalier_external_data") {
-    std::filesystem::remove_all(directory_);
-    std::filesystem::create_directories(directory_);
+  ExternalDataTest() {
     const float values[] = {1, 2, 3, 4};
     std::ofstream(directory_ / "weights.bin", std::ios::binary)
         .write(reinterpret_cast<const char*>(values), sizeof values);
   }
-  ~ExternalDataTest() override { std::filesystem::remove_all(directory_); }
 
   Result<Graph> import(const std::string& location, const std::string& offset, const std::string& length) const {
     onnx::ModelProto model = make_relu_model();
@@ -54,7 +52,8 @@ class ExternalDataTest : public ::testing::Test {
     EXPECT_THAT(graph.error().message, HasSubstr("tensor 'w'"));
   }
 
-  std::filesystem::path directory_;
+  const TemporaryFolder folder_;
+  const std::filesystem::path directory_ = folder_.path();
 };
 
 TEST_F(ExternalDataTest, ReadsPlaces) {

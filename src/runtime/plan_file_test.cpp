@@ -8,6 +8,7 @@
 #include <iterator>
 #include <random>
 
+#include "base/testing/temporary_folder.hpp"
 #include "runtime/small_network.hpp"
 
 namespace espalier {
@@ -17,11 +18,6 @@ using namespace runtime_test;
 
 class PlanFile : public testing::Test {
  protected:
-  void SetUp() override {
-    path_ = testing::TempDir() + "espalier_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".espl";
-  }
-  void TearDown() override { std::filesystem::remove(path_); }
-
   Plan save(CompileOptions options = {}) const {
     options.tuning = Tuning::kModel;
     auto plan = compile(small_network(), options);
@@ -36,7 +32,8 @@ class PlanFile : public testing::Test {
   }
   void write(const std::string& contents) const { std::ofstream(path_, std::ios::binary) << contents; }
 
-  std::string path_;
+  const TemporaryFolder folder_;
+  const std::string path_ = (folder_.path() / "plan.espl").string();
 };
 
 Tensor result_of(const Plan& plan) {
