@@ -1,8 +1,9 @@
 /* The C interface: sparse products. C11 and C++.
  *
- * Every function that can fail returns an esp_status; esp_last_error() then says where, what was expected, what was found
- * and what to do, for the calling thread, until its next call. Structs carry their own size, so that programs built
- * against an older header keep working: always start from ESP_..._INIT. Handles are opaque and freed by the caller.
+ * Every function that can fail returns an esp_status; esp_last_error() then says where, what was expected, what was
+ * found and what to do, for the calling thread, until its next call. Structs carry their own size, so that programs
+ * built against an older header keep working: always start from ESP_..._INIT. Handles are opaque and freed by the
+ * caller.
  *
  * Y = act(alpha W X + bias + beta R): W is m x k and sparse, X is k x n, Y is m x n, all f32 and row-major.
  */
@@ -35,9 +36,9 @@ typedef enum esp_status {
 } esp_status;
 
 /* The message of the last failure in this thread; "" before the first. Never NULL. */
-ESP_API const char *esp_last_error(void);
+ESP_API const char* esp_last_error(void);
 /* "0.1.0" */
-ESP_API const char *esp_version(void);
+ESP_API const char* esp_version(void);
 
 /* ---- Matrices --------------------------------------------------------------------------------------------------- */
 
@@ -45,16 +46,17 @@ ESP_API const char *esp_version(void);
 typedef struct esp_bsr {
   size_t size;
   int64_t rows, cols, block_rows, block_cols;
-  const void *indptr;  /* block rows + 1 */
-  const void *indices; /* one block column per kept block */
+  const void* indptr;  /* block rows + 1 */
+  const void* indices; /* one block column per kept block */
   int32_t index_bytes;
-  const float *values; /* [kept blocks][block_rows][block_cols] */
+  const float* values; /* [kept blocks][block_rows][block_cols] */
 } esp_bsr;
-#define ESP_BSR_INIT {sizeof(esp_bsr), 0, 0, 1, 1, NULL, NULL, 4, NULL}
+#define ESP_BSR_INIT \
+  { sizeof(esp_bsr), 0, 0, 1, 1, NULL, NULL, 4, NULL }
 
 /* A dense matrix of the caller; `stride` floats between rows, 0 means cols. */
 typedef struct esp_matrix {
-  float *data;
+  float* data;
   int64_t rows, cols, stride;
 } esp_matrix;
 
@@ -79,7 +81,7 @@ typedef enum esp_dense { ESP_DENSE_WHEN_FASTER = 0, ESP_DENSE_NEVER = 1, ESP_DEN
 typedef struct esp_matmul_options {
   size_t size;
   int64_t n;         /* columns to plan for */
-  const float *bias; /* m values, copied; NULL: none */
+  const float* bias; /* m values, copied; NULL: none */
   float alpha, beta;
   esp_activation activation;
   float low, high;
@@ -88,33 +90,33 @@ typedef struct esp_matmul_options {
   int32_t threads; /* to plan for; 0: all cores that the process may use */
 } esp_matmul_options;
 #define ESP_MATMUL_OPTIONS_INIT \
-  {sizeof(esp_matmul_options), 1, NULL, 1.0f, 1.0f, ESP_NONE, 0.0f, 0.0f, ESP_FEATURE_MAJOR, ESP_DENSE_WHEN_FASTER, 0}
+  { sizeof(esp_matmul_options), 1, NULL, 1.0f, 1.0f, ESP_NONE, 0.0f, 0.0f, ESP_FEATURE_MAJOR, ESP_DENSE_WHEN_FASTER, 0 }
 
-/* Where work runs: calls task(argument, i, worker) for i = 0 .. count - 1, on up to `workers` workers numbered from 0, no
- * two at once with one number, and returns when all are done. */
+/* Where work runs: calls task(argument, i, worker) for i = 0 .. count - 1, on up to `workers` workers numbered from 0,
+ * no two at once with one number, and returns when all are done. */
 typedef struct esp_executor {
   size_t size;
-  void *context;
+  void* context;
   int32_t workers;
-  void (*parallel_for)(void *context, int64_t count, void (*task)(void *argument, int64_t i, int32_t worker),
-                       void *argument);
+  void (*parallel_for)(void* context, int64_t count, void (*task)(void* argument, int64_t i, int32_t worker),
+                       void* argument);
 } esp_executor;
 
 typedef struct esp_matmul_plan esp_matmul_plan;
 
 /* `options` may be NULL. On failure *plan is NULL. */
-ESP_API esp_status esp_plan_matmul(const esp_bsr *w, const esp_matmul_options *options, esp_matmul_plan **plan);
+ESP_API esp_status esp_plan_matmul(const esp_bsr* w, const esp_matmul_options* options, esp_matmul_plan** plan);
 /* The residual may be NULL, or Y itself. `executor` NULL: the library's own threads. Thread-safe. */
-ESP_API esp_status esp_matmul_run(const esp_matmul_plan *plan, const esp_matrix *x, const esp_matrix *y,
-                                  const esp_executor *executor);
-ESP_API esp_status esp_matmul_run_residual(const esp_matmul_plan *plan, const esp_matrix *x, const esp_matrix *residual,
-                                           const esp_matrix *y, const esp_executor *executor);
+ESP_API esp_status esp_matmul_run(const esp_matmul_plan* plan, const esp_matrix* x, const esp_matrix* y,
+                                  const esp_executor* executor);
+ESP_API esp_status esp_matmul_run_residual(const esp_matmul_plan* plan, const esp_matrix* x, const esp_matrix* residual,
+                                           const esp_matrix* y, const esp_executor* executor);
 /* New values for the same pattern, in the order of esp_bsr.values. Not while the plan runs. */
-ESP_API esp_status esp_matmul_refresh(esp_matmul_plan *plan, const float *values, int64_t count);
+ESP_API esp_status esp_matmul_refresh(esp_matmul_plan* plan, const float* values, int64_t count);
 /* What was chosen and why; lives as long as the plan. NULL for a NULL plan. */
-ESP_API const char *esp_matmul_explain(const esp_matmul_plan *plan);
+ESP_API const char* esp_matmul_explain(const esp_matmul_plan* plan);
 /* NULL is fine. */
-ESP_API void esp_matmul_plan_free(esp_matmul_plan *plan);
+ESP_API void esp_matmul_plan_free(esp_matmul_plan* plan);
 
 #ifdef __cplusplus
 }

@@ -28,11 +28,11 @@ ESPALIER_API Status recognize_layer_norm(Graph& graph);
 ESPALIER_API Status recognize_activation(Graph& graph);
 // Zero padding before a Conv or an AveragePool becomes its `pads` where that means the same.
 ESPALIER_API Status fold_pad(Graph& graph);
-// BatchNormalization, or a Mul by a constant per channel, after a product (Conv, Gemm, MatMul) with constant weights goes
-// into weights and bias.
+// BatchNormalization, or a Mul by a constant per channel, after a product (Conv, Gemm, MatMul) with constant weights
+// goes into weights and bias.
 ESPALIER_API Status fold_batch_norm(Graph& graph);
-// An Add of a constant per channel after a product becomes its bias, the third input (of MatMul too). alpha and beta of a
-// Gemm with constant weights become 1.
+// An Add of a constant per channel after a product becomes its bias, the third input (of MatMul too). alpha and beta of
+// a Gemm with constant weights become 1.
 ESPALIER_API Status fuse_bias(Graph& graph);
 // y = activation(product + residual): the Add goes into the product that is computed last.
 ESPALIER_API Status fuse_residual(Graph& graph);

@@ -1,21 +1,21 @@
-/* A program of a user of the C API: plans a small product, runs it on the library's threads and on its own, and looks at
- * errors. */
+/* A program of a user of the C API: plans a small product, runs it on the library's threads and on its own, and looks
+ * at errors. */
 #include <espalier/espalier.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static void run_here(void *context, int64_t count, void (*task)(void *, int64_t, int32_t), void *argument) {
-  ++*(int *)context;
+static void run_here(void* context, int64_t count, void (*task)(void*, int64_t, int32_t), void* argument) {
+  ++*(int*)context;
   for (int64_t i = 0; i < count; ++i) task(argument, i, 0);
 }
 
-#define CHECK(condition)                                                               \
-  do {                                                                                 \
-    if (!(condition)) {                                                                \
-      fprintf(stderr, "line %d: %s (%s)\n", __LINE__, #condition, esp_last_error());   \
-      return 1;                                                                        \
-    }                                                                                  \
+#define CHECK(condition)                                                             \
+  do {                                                                               \
+    if (!(condition)) {                                                              \
+      fprintf(stderr, "line %d: %s (%s)\n", __LINE__, #condition, esp_last_error()); \
+      return 1;                                                                      \
+    }                                                                                \
   } while (0)
 
 int main(void) {
@@ -25,7 +25,7 @@ int main(void) {
   float x[] = {1, 2, 3, 4}, y[4] = {0}, again[4] = {0};
   esp_bsr w = ESP_BSR_INIT;
   esp_matmul_options options = ESP_MATMUL_OPTIONS_INIT;
-  esp_matmul_plan *plan = NULL;
+  esp_matmul_plan* plan = NULL;
   esp_matrix in = {x, 4, 1, 0}, out = {y, 4, 1, 0}, out_again = {again, 4, 1, 0};
   int calls = 0;
   const esp_executor mine = {sizeof mine, &calls, 1, run_here};
