@@ -142,8 +142,7 @@ struct ConvOptions {
   ConvChoice choice;
   Activation activation = Activation::kNone;
   float low = 0, high = 0;  // as espalier::activate
-  // Also write the output split for a consumer of stride 2 (1 or 4 phases), while it is in cache. Only with kChannels;
-  // with kPixels run split_phases afterwards.
+  // Also write the output split for a consumer of stride 2 (1 or 4 phases), while it is in cache.
   std::optional<PlanarLayout> phases = std::nullopt;
 };
 

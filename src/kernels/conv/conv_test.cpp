@@ -247,19 +247,26 @@ TEST_P(ConvKernels, WritesPhasesAlong) {
             {.height = (side(11) + 1) / 2, .width = (side(14) + 1) / 2, .batch = 2, .halo = 1, .images_per_plane = 2}),
         20, phases};
     const PlanarBuffer x = planar_input(p, layouts.input);
-    PlanarBuffer y(layouts.output), along(split), afterwards(split);
-    const auto planned = PlannedConv::make(
-        p.spec.shape, layouts.input, layouts.output, *p.pack(GetParam().rows),
-        {.choice = {&GetParam(), ConvSplit::kChannels, 0}, .activation = Activation::kRelu, .phases = split});
-    ASSERT_TRUE(planned.has_value()) << planned.error().message;
-    AlignedBytes scratch(planned->scratch_bytes(3));
-    for (int task = 0; task < 3; ++task)
-      planned->run({.input = x.data(), .output = y.data(), .phases = along.data(), .scratch = scratch.data()}, task, 3);
-    expect_close(p, y, "phases");
-    planar_ops(Isa::kScalar).split_phases(layouts.output, y.data(), split, afterwards.data(), {0, 20});
-    EXPECT_EQ(std::memcmp(along.data(), afterwards.data(), along.slots().size() * 4), 0);
-    EXPECT_EQ(along.dirty_pads(), 0);
-    EXPECT_TRUE(along.canaries_intact());
+    PlanarBuffer afterwards(split);
+    for (const ConvSplit by : {ConvSplit::kChannels, ConvSplit::kPixels})
+      for (const int chunk : {0, 1})
+        for (const int tasks : {1, 2, 3, 5}) {
+          PlanarBuffer y(layouts.output), along(split);
+          const auto planned =
+              PlannedConv::make(p.spec.shape, layouts.input, layouts.output, *p.pack(GetParam().rows),
+                                {.choice = {&GetParam(), by, chunk}, .activation = Activation::kRelu, .phases = split});
+          ASSERT_TRUE(planned.has_value()) << planned.error().message;
+          AlignedBytes scratch(planned->scratch_bytes(tasks));
+          for (int task = 0; task < tasks; ++task)
+            planned->run({.input = x.data(), .output = y.data(), .phases = along.data(), .scratch = scratch.data()},
+                         task, tasks);
+          expect_close(p, y, "phases");
+          planar_ops(Isa::kScalar).split_phases(layouts.output, y.data(), split, afterwards.data(), {0, 20});
+          EXPECT_EQ(std::memcmp(along.data(), afterwards.data(), along.slots().size() * 4), 0)
+              << planned->options().choice.name() << " tasks " << tasks;
+          EXPECT_EQ(along.dirty_pads(), 0);
+          EXPECT_TRUE(along.canaries_intact());
+        }
   }
 }
 

@@ -177,6 +177,28 @@ void PlanarOps::split_phases(const PlanarLayout& in, const float* planar, const 
   }
 }
 
+void PlanarOps::split_phases_part(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
+                                  std::int64_t set, PlaneRange slots) const noexcept {
+  const PlanarGeometry& g = in.geometry;
+  for (std::int64_t c = set * in.channels; c < (set + 1) * in.channels; ++c) {
+    for (int phase = 0; phase < out.phases && slots.begin == 0; ++phase)
+      clear_outside(out.geometry, phases + (c * out.phases + phase) * out.geometry.plane_stride());
+    for (std::int64_t i = 0; i < g.images_per_plane(); ++i) {
+      const std::int64_t first = i * g.image_stride();
+      if (slots.end <= first || slots.begin >= first + g.height() * g.pitch()) continue;
+      const float* image = planar + c * in.phases * g.plane_stride() + g.origin() + first;
+      split(*loops_,
+            {.image = image,
+             .rows = g.height(),
+             .width = g.width(),
+             .pitch = g.pitch(),
+             .begin = std::max<std::int64_t>(slots.begin - first, 0),
+             .end = slots.end - first},
+            out, c, i, phases);
+    }
+  }
+}
+
 void PlanarOps::split_phases_nchw(const float* nchw, std::int64_t height, std::int64_t width, const PlanarLayout& out,
                                   float* phases, PlaneRange channels) const noexcept {
   const PlanarGeometry& g = out.geometry;

@@ -48,6 +48,10 @@ class PlanarOps {
   // channels of all sets of the output: sets * channels.
   void split_phases(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
                     PlaneRange channels) const noexcept;
+  // The same for the pixels at slots [begin, end) of every plane of one set (from the origin on): shares that cover a
+  // set make the whole; the one with slot 0 clears what lies outside the images.
+  void split_phases_part(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
+                         std::int64_t set, PlaneRange slots) const noexcept;
   // The same straight from [batch, channels, height, width].
   void split_phases_nchw(const float* nchw, std::int64_t height, std::int64_t width, const PlanarLayout& out,
                          float* phases, PlaneRange channels) const noexcept;

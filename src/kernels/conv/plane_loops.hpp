@@ -16,6 +16,8 @@ struct SplitArgs {
   float* phases = nullptr;
   std::int64_t phase_pitch = 0, phase_stride = 0;
   bool even_only = false;
+  // Only the pixels at slots [begin, end) of the image; pads and the missing row with the last pixel of a row.
+  std::int64_t begin = 0, end = INT64_MAX;
   bool guarded = true;  // 128 bytes behind the image may be read
 };
 

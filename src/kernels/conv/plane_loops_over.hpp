@@ -11,38 +11,45 @@ namespace {
 inline std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 inline std::int64_t most(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
 
-// One row: even columns to `even`, odd ones to `odd` (nullptr: dropped), zeros up to `pitch`.
+// Columns [from, to) of one row: even ones to `even`, odd ones to `odd` (nullptr: dropped); after the last column of
+// the row zeros up to `pitch`.
 template <class V>
-void split_row(const float* x, std::int64_t width, bool guarded, float* even, float* odd, std::int64_t pitch) {
-  const std::int64_t evens = (width + 1) / 2, odds = width / 2;
-  std::int64_t i = 0;
-  for (; i < evens && (guarded || 2 * (i + V::kWidth) <= width); i += V::kWidth) {
-    const float* pair = x + 2 * i;
+void split_row(const SplitArgs& a, const float* row, std::int64_t from, std::int64_t to, float* even, float* odd) {
+  if (from % 2 == 1) {
+    if (odd != nullptr) odd[from / 2] = row[from];
+    ++from;
+  }
+  const std::int64_t evens = (to + 1) / 2, odds = to / 2;
+  std::int64_t i = from / 2;
+  for (; i < evens && (a.guarded || 2 * (i + V::kWidth) <= to); i += V::kWidth) {
+    const float* pair = row + 2 * i;
     V::store_first(even + i, V::load_even(pair), static_cast<int>(least(evens - i, V::kWidth)));
     if (odd != nullptr && i < odds)
       V::store_first(odd + i, V::load_odd(pair), static_cast<int>(least(odds - i, V::kWidth)));
   }
   for (; i < evens; ++i) {
-    even[i] = x[2 * i];
-    if (odd != nullptr && i < odds) odd[i] = x[2 * i + 1];
+    even[i] = row[2 * i];
+    if (odd != nullptr && i < odds) odd[i] = row[2 * i + 1];
   }
-  for (i = evens; i < pitch; ++i) even[i] = 0;
-  for (i = odds; odd != nullptr && i < pitch; ++i) odd[i] = 0;
+  if (to < a.width) return;
+  for (i = evens; i < a.phase_pitch; ++i) even[i] = 0;
+  for (i = odds; odd != nullptr && i < a.phase_pitch; ++i) odd[i] = 0;
 }
 
 template <class V>
 void split_image(const SplitArgs& a) {
-  for (std::int64_t y = 0; y < a.rows; y += 2)
-    split_row<V>(a.image + y * a.pitch, a.width, a.guarded, a.phases + y / 2 * a.phase_pitch,
-                 a.even_only ? nullptr : a.phases + a.phase_stride + y / 2 * a.phase_pitch, a.phase_pitch);
-  if (a.even_only) return;
-  float* odd = a.phases + 2 * a.phase_stride;
-  for (std::int64_t y = 1; y < a.rows; y += 2)
-    split_row<V>(a.image + y * a.pitch, a.width, a.guarded, odd + y / 2 * a.phase_pitch,
-                 odd + a.phase_stride + y / 2 * a.phase_pitch, a.phase_pitch);
-  if (a.rows % 2 == 0) return;
-  for (std::int64_t phase = 0; phase < 2; ++phase)
-    for (std::int64_t x = 0; x < a.phase_pitch; ++x) odd[phase * a.phase_stride + a.rows / 2 * a.phase_pitch + x] = 0;
+  const std::int64_t first = a.begin / a.pitch;
+  for (std::int64_t y = first; y < a.rows && y * a.pitch < a.end; ++y) {
+    if (a.even_only && y % 2 == 1) continue;
+    const std::int64_t from = y == first ? a.begin - y * a.pitch : 0, to = least(a.width, a.end - y * a.pitch);
+    if (from >= to) continue;
+    float* even = a.phases + (y % 2) * 2 * a.phase_stride + y / 2 * a.phase_pitch;
+    split_row<V>(a, a.image + y * a.pitch, from, to, even, a.even_only ? nullptr : even + a.phase_stride);
+    // An odd number of rows leaves the last odd row to be filled.
+    if (a.even_only || y % 2 == 1 || y + 1 < a.rows || to < a.width) continue;
+    for (std::int64_t phase = 2; phase < 4; ++phase)
+      for (std::int64_t x = 0; x < a.phase_pitch; ++x) a.phases[phase * a.phase_stride + y / 2 * a.phase_pitch + x] = 0;
+  }
 }
 
 // One output of a pool, windows cut at the edges.

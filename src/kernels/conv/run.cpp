@@ -79,9 +79,6 @@ Result<PlannedConv> PlannedConv::make(const ConvShape& shape, const PlanarLayout
                 options.choice.kernel->name, side, side, output.geometry.height(), output.geometry.width());
   if (options.phases) {
     const PlanarGeometry& phase = options.phases->geometry;
-    if (options.choice.split != ConvSplit::kChannels)
-      return fail(ErrorCode::kInvalidArgument,
-                  "planar convolution: phases are written along only when split by channels");
     if (options.phases->channels != shape.out_channels || phase.height() != (shape.out_height() + 1) / 2 ||
         phase.width() != (shape.out_width() + 1) / 2 || phase.batch() != shape.batch ||
         phase.images_per_plane() != output.geometry.images_per_plane())
@@ -182,7 +179,8 @@ void PlannedConv::run_set(ConvArgs args, std::int64_t set, const ConvBuffers& bu
   const std::int64_t wanted = panel ? 1 : options_.choice.chunk_tiles;
   const std::int64_t chunk = wanted > 0 ? wanted : tile_end - tile_begin;
   const std::int64_t group_begin = args.group_begin, group_end = args.group_end;
-  const bool follow = !bounds_of(options_).exact || options_.phases.has_value();
+  const bool by_channels = options_.choice.split == ConvSplit::kChannels;
+  const bool follow = !bounds_of(options_).exact || (by_channels && options_.phases.has_value());
   // What follows a group should find it in cache.
   const bool group_by_group = follow && chunk >= tile_end - tile_begin;
   const bool last_tile = tile_end * tile_slots() >= args.slots;
@@ -195,6 +193,11 @@ void PlannedConv::run_set(ConvArgs args, std::int64_t set, const ConvBuffers& bu
       if (follow) follow_up(args, set, buffers);
     }
   }
+  // A share of the pixels has all channels of them now: it splits its own.
+  if (options_.phases && options_.choice.split == ConvSplit::kPixels)
+    planar_ops(kernel.isa)
+        .split_phases_part(output_, buffers.output, *options_.phases, buffers.phases, set,
+                           {tile_begin * tile_slots(), last_tile ? INT64_MAX : tile_end * tile_slots()});
   clear_edges(args, group_begin, group_end, tile_begin == 0, last_tile);
 }
 
@@ -208,7 +211,7 @@ void PlannedConv::follow_up(const ConvArgs& args, std::int64_t set, const ConvBu
                      options_.activation, options_.low, options_.high);
   }
   const bool last_chunk = args.tile_end * tile >= args.slots;
-  if (options_.phases && last_chunk)
+  if (options_.phases && last_chunk && options_.choice.split == ConvSplit::kChannels)
     planar_ops(options_.choice.kernel->isa)
         .split_phases(output_, buffers.output, *options_.phases, buffers.phases,
                       {set * shape_.out_channels + first, set * shape_.out_channels + last});
