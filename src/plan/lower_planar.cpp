@@ -86,9 +86,8 @@ Result<bool> lower_planar_conv(Lowering& lowering, int index) {
                             .high = node.fusion.high,
                             .phases = {}};
   step.writes = {lowering.write(result, Layout::kPlanar, lies_on)};
-  const bool by_channels = choice.planar.split == conv::ConvSplit::kChannels;
   for (const Layout phases : {Layout::kPlanarPhases, Layout::kPlanarEven}) {
-    if (!by_channels || options.phases || !wants_layout(lowering, result, phases)) continue;
+    if (options.phases || !wants_layout(lowering, result, phases)) continue;
     // Fused splitting works plane by plane.
     const Shape shape_of_result = *lowering.shape(result);
     if (lowering.planar(shape_of_result, phases)->geometry.images_per_plane() !=
