@@ -7,6 +7,7 @@
 #include "base/fail.hpp"
 #include "plan/conv_shape.hpp"
 #include "plan/planar_grids.hpp"
+#include "plan/product.hpp"
 
 namespace espalier::plan {
 namespace {
@@ -89,6 +90,28 @@ void add_planar_options(const PlanState& state, const conv::ConvShape& shape, co
   }
 }
 
+void add_product_option(const PlanState& state, const Graph& bound, const Node& node, LayerOptions& layer) {
+  if (std::holds_alternative<Dense>(layer.pattern.pattern)) return;
+  const auto product = product_of(bound, node);
+  if (!product) {
+    layer.excluded.push_back({"spmm", "weights, bias or shapes that are not constant f32, or scaled operands", -1});
+    return;
+  }
+  const auto planned = plan_sparse_product(*product, layer.pattern.pattern, node.fusion, state.settings);
+  if (!planned) {
+    layer.excluded.push_back({"spmm", planned.error().message, -1});
+    return;
+  }
+  state.weights().keep_product(layer.node, *planned);
+  Option option;
+  option.choice.family = ProductChoice::Family::kProduct;
+  option.choice.product = option.kernel = planned->kernel();
+  option.predicted_ms = planned->predicted_ms();
+  layer.options.push_back(std::move(option));
+  for (const RejectedCandidate& other : planned->rejected())
+    layer.excluded.push_back({other.kernel, other.reason, other.predicted_ms > 0 ? other.predicted_ms : -1});
+}
+
 }  // namespace
 
 bool is_product(const Node& node) {
@@ -118,6 +141,7 @@ std::vector<LayerOptions> gather_options(const PlanState& state, const Graph& bo
     layer.pattern = state.patterns[i];
     layer.options.push_back(dense_option(bound, node, state.settings, ceilings));
     if (const auto shape = conv_shape_of(bound, node)) add_planar_options(state, *shape, grids, layer);
+    if (node.op != "Conv") add_product_option(state, bound, node, layer);
     layers.push_back(std::move(layer));
   }
   return layers;

@@ -123,6 +123,9 @@ Result<ProductChoice> choice_from_json(const Json& json, const std::string& path
       return fail(ErrorCode::kUnsupported,
                   "{}: kernel {} is not in this build; compile the model again, or with --portable", path, kernel);
     choice.planar = *parsed;
+  } else if (family == "product") {
+    choice.family = ProductChoice::Family::kProduct;
+    choice.product = json.at("kernel").get<std::string>();
   } else if (family != "operator") {
     return damaged(path, "unknown kind of kernel '" + family + "'");
   }

@@ -29,7 +29,22 @@ void WeightStore::keep_planar(int node, int rows, const conv::PackedConv& packed
   planar_.try_emplace({node, rows}, packed);
 }
 
+std::optional<MatmulPlan> WeightStore::product(int node) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = products_.find(node);
+  return found == products_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void WeightStore::keep_product(int node, const MatmulPlan& plan) {
+  const std::lock_guard lock(mutex_);
+  products_.try_emplace(node, plan);
+}
+
 namespace {
+
+bool is_product_choice(const std::vector<ProductChoice>& choices, int node) {
+  return choices[static_cast<std::size_t>(node)].family == ProductChoice::Family::kProduct;
+}
 
 bool uses(const std::vector<ProductChoice>& choices, int node, int rows) {
   const ProductChoice& choice = choices[static_cast<std::size_t>(node)];
@@ -46,12 +61,15 @@ std::size_t WeightStore::bytes(const std::vector<ProductChoice>& choices) const 
     if (uses(choices, node, 0)) total += primitive->weight_bytes();
   for (const auto& [key, packed] : planar_)
     if (uses(choices, key.first, key.second)) total += packed.bytes();
+  for (const auto& [node, plan] : products_)
+    if (is_product_choice(choices, node)) total += static_cast<std::size_t>(plan.packed_bytes());
   return total;
 }
 
 void WeightStore::keep_only(const std::vector<ProductChoice>& choices) {
   const std::lock_guard lock(mutex_);
   std::erase_if(dense_, [&](const auto& entry) { return !uses(choices, entry.first, 0); });
+  std::erase_if(products_, [&](const auto& entry) { return !is_product_choice(choices, entry.first); });
   std::erase_if(planar_, [&](const auto& entry) { return !uses(choices, entry.first.first, entry.first.second); });
 }
 

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <espalier/matmul.hpp>
 #include <espalier/plan.hpp>
 #include <espalier/sparse.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,10 +34,12 @@ struct ProductChoice {
   enum class Family : std::uint8_t {
     kOperator,  // the operator of ops/, as every node that is no product
     kDense,     // oneDNN
-    kPlanar     // a block-sparse convolution in the planar layout
+    kPlanar,    // a block-sparse convolution in the planar layout
+    kProduct    // a sparse product (matmul.hpp)
   };
   Family family = Family::kOperator;
   conv::ConvChoice planar = {};  // kPlanar: kernel, split and loop order
+  std::string product = {};      // kProduct: the kernel
 };
 
 // Packed weights by node, shared by the Programs of all shapes. Thread-safe.
@@ -46,6 +50,8 @@ class WeightStore {
   // By node and by the rows of a group. Absent: undefined values.
   conv::PackedConv planar(int node, int rows) const;
   void keep_planar(int node, int rows, const conv::PackedConv& packed);
+  std::optional<MatmulPlan> product(int node) const;
+  void keep_product(int node, const MatmulPlan& plan);
   // Of the weights that these choices use.
   std::size_t bytes(const std::vector<ProductChoice>& choices) const;
   // Forgets what they do not use: the packings of trials.
@@ -55,6 +61,7 @@ class WeightStore {
   mutable std::mutex mutex_;
   std::map<int, std::shared_ptr<const ops::DensePrimitive>> dense_;
   std::map<std::pair<int, int>, conv::PackedConv> planar_;
+  std::map<int, MatmulPlan> products_;
 };
 
 class PlanState {

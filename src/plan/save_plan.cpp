@@ -59,6 +59,8 @@ const char* family_name(ProductChoice::Family family) {
       return "dense";
     case ProductChoice::Family::kPlanar:
       return "planar";
+    case ProductChoice::Family::kProduct:
+      return "product";
   }
   return "?";
 }
@@ -115,6 +117,7 @@ Status save_plan(const Plan& plan, const std::string& path) {
     plan::Json entry{{"family", plan::family_name(choice.family)},
                      {"pattern", to_string(state.patterns[i].pattern)},
                      {"density", state.patterns[i].density}};
+    if (choice.family == ProductChoice::Family::kProduct) entry["kernel"] = choice.product;
     if (choice.family == ProductChoice::Family::kPlanar) {
       entry["kernel"] = choice.planar.name();
       const int node = static_cast<int>(i), rows = choice.planar.kernel->rows;

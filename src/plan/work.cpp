@@ -131,6 +131,13 @@ Status run(const PlanarWork& work, const Step& step, std::monostate&, const Fram
   return {};
 }
 
+Status run(const ProductWork& work, const Step& step, std::monostate&, const Frame& frame) {
+  const ConstMatrix x(address(frame, step.reads[0]), work.tokens, work.in);
+  const MutableMatrix y(address(frame, step.writes[0]), work.tokens, work.out);
+  if (!work.residual) return work.plan.run(x, y, frame.executor);
+  return work.plan.run(x, ConstMatrix(address(frame, step.reads[1]), work.tokens, work.out), y, frame.executor);
+}
+
 }  // namespace
 
 WorkState make_state(const Work& work) {
@@ -147,6 +154,7 @@ Status run_work(const Step& step, WorkState& state, const Frame& frame) {
   if (const auto* dynamic = std::get_if<DynamicWork>(&step.work)) return run(*dynamic, step, none, frame);
   if (const auto* planar = std::get_if<PlanarConvWork>(&step.work)) return run(*planar, step, none, frame);
   if (const auto* planar = std::get_if<PlanarWork>(&step.work)) return run(*planar, step, none, frame);
+  if (const auto* product = std::get_if<ProductWork>(&step.work)) return run(*product, step, none, frame);
   return run(std::get<CopyWork>(step.work), step, none, frame);
 }
 

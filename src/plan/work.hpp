@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <espalier/executor.hpp>
 #include <espalier/graph.hpp>
+#include <espalier/matmul.hpp>
 #include <espalier/status.hpp>
 #include <espalier/tensor.hpp>
 #include <memory>
@@ -84,11 +85,18 @@ struct PlanarWork {
   std::vector<std::shared_ptr<const conv::PlanarLayout>> parts;  // kConcat: of each operand
 };
 
+// A sparse product over tokens: reads x and, when fused, a residual; writes y.
+struct ProductWork {
+  MatmulPlan plan;
+  std::int64_t tokens = 0, in = 0, out = 0;
+  bool residual = false;
+};
+
 struct CopyWork {
   std::size_t bytes = 0;
 };
 
-using Work = std::variant<CopyWork, OpWork, DynamicWork, DenseWork, PlanarConvWork, PlanarWork>;
+using Work = std::variant<CopyWork, OpWork, DynamicWork, DenseWork, PlanarConvWork, PlanarWork, ProductWork>;
 using WorkState = std::variant<std::monostate, OpState, ops::DenseBinding>;
 
 WorkState make_state(const Work& work);

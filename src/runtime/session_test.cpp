@@ -52,6 +52,29 @@ TEST(Session, RunsSparseLayersOnSparseKernels) {
   EXPECT_GE(sparse, 3) << plan.explain();
 }
 
+TEST(Session, SparseProductsOfTokens) {
+  Graph graph;
+  graph.opsets[""] = 13;
+  const ValueId x = graph.add_input("image", DType::kF32, {true, {{-1, "batch"}, {5, ""}, {64, ""}}});
+  const auto weights = [&](std::int64_t rows, std::int64_t cols, unsigned seed) {
+    return graph.add_constant("w" + std::to_string(seed),
+                              sparse_weights(rows, cols, 1, 4, seed).reshaped({rows, cols}));
+  };
+  const ValueId hidden = graph.add_node("Relu", {graph.add_node("MatMul", {x, weights(64, 128, 1)})});
+  const ValueId flat =
+      graph.add_node("Reshape", {hidden, graph.add_constant("shape", Tensor::of<std::int64_t>({2}, {-1, 128}))});
+  const ValueId bias = graph.add_constant("bias", random_tensor({64}, 3));
+  graph.outputs = {graph.add_node("Gemm", {flat, weights(64, 128, 2), bias}, {{"transB", std::int64_t{1}}})};
+  for (Node& node : graph.nodes) node.version = 13;
+  const Plan plan = plan_of(graph);
+  for (const LayerReport& layer : plan.report().layers) EXPECT_EQ(layer.pattern, "block:8x8") << plan.explain();
+  Session session(plan);
+  for (const std::int64_t batch : {1, 2, 40}) {
+    const Tensor tokens = random_tensor({batch, 5, 64}, 4);
+    expect_near(run_one(session, tokens), interpret(graph, tokens));
+  }
+}
+
 TEST(Session, EveryBatchWithOnePlan) {
   const Graph graph = small_network();
   Session session(plan_of(graph));
