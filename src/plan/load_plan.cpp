@@ -188,6 +188,7 @@ Result<Plan> read_plan(const std::string& path, const LoadPlanOptions& options) 
   auto state = std::make_shared<PlanState>();
   state->settings = settings;
   state->graph = std::move(graph);
+  state->slice = std::max<std::int64_t>(0, description.at("slice").get<std::int64_t>());
   const Json& choices = description.at("choices");
   if (choices.size() != state->graph.nodes.size()) return damaged(path, "the choices do not match the nodes");
   for (std::size_t i = 0; i < choices.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <espalier/machine.hpp>
 
 #include "base/fail.hpp"
+#include "plan/batch_slices.hpp"
 #include "plan/bind_shapes.hpp"
 #include "plan/choose.hpp"
 #include "plan/layer_options.hpp"
@@ -53,12 +54,28 @@ std::vector<ConversionReport> conversions_of(const Program& program) {
   return conversions;
 }
 
+std::vector<Shape> with_batch_of_slice(const PlanState& state, const std::vector<Shape>& shapes) {
+  if (state.slice == 0) return shapes;
+  return with_batch(shapes, slices_of(shapes, state.slice).size);
+}
+
+// From the activations of one image in a Program whose products are all dense.
+Status set_slice(PlanState& state, const std::vector<Shape>& shapes) {
+  if (!is_batch_separable(state.graph)) return {};
+  std::vector<ProductChoice> dense(state.graph.nodes.size());
+  for (std::size_t i = 0; i < dense.size(); ++i)
+    if (ESPALIER_WITH_ONEDNN && is_product(state.graph.nodes[i])) dense[i].family = ProductChoice::Family::kDense;
+  ESPALIER_ASSIGN(const Program program, state.make_program(with_batch(shapes, 1), dense));
+  state.slice = slice_size(program.arena_bytes, state.settings.threads);
+  return {};
+}
+
 }  // namespace
 
 Status finish_plan(PlanState& state, const std::vector<Shape>& shapes) {
   ESPALIER_ASSIGN(const Graph bound, bind_shapes(state.graph, shapes));
   describe_ports(state, bound);
-  ESPALIER_ASSIGN(const auto program, state.program_for(shapes));
+  ESPALIER_ASSIGN(const auto program, state.program_for(with_batch_of_slice(state, shapes)));
   state.report.conversions = conversions_of(*program);
   state.report.isa = to_string(state.settings.isa);
   state.report.threads = state.settings.threads;
@@ -74,13 +91,14 @@ Result<Plan> make_plan(Graph graph, const CompileOptions& options) {
   ESPALIER_ASSIGN(state->settings, settings_of(options));
   ESPALIER_ASSIGN(const std::vector<Shape> shapes, choose_shapes(graph, options.shapes, options.batch));
   state->graph = std::move(graph);
-  ESPALIER_ASSIGN(const Graph bound, bind_shapes(state->graph, shapes));
-
   const bool by_model = options.tuning == Tuning::kModel;
   const Ceilings ceilings = by_model ? nominal_ceilings(state->settings.isa) : this_machine().ceilings;
   for (const Node& node : state->graph.nodes)
     state->patterns.push_back(pattern_of(state->graph, node, state->settings.weights));
-  ESPALIER_ASSIGN(const Decision decision, choose(*state, bound, shapes, ceilings, options.tuning));
+  ESPALIER_TRY(set_slice(*state, shapes));
+  const std::vector<Shape> sliced = with_batch_of_slice(*state, shapes);
+  ESPALIER_ASSIGN(const Graph bound, bind_shapes(state->graph, sliced));
+  ESPALIER_ASSIGN(const Decision decision, choose(*state, bound, sliced, ceilings, options.tuning));
   state->choices.resize(state->graph.nodes.size());
   for (std::size_t i = 0; i < decision.layers.size(); ++i)
     state->choices[static_cast<std::size_t>(decision.layers[i].node)] =

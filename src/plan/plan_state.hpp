@@ -70,6 +70,7 @@ class PlanState {
   PlanSettings settings;
   std::vector<ProductChoice> choices;  // by node
   std::vector<Recognized> patterns;    // of each product's weights, by node
+  std::int64_t slice = 0;              // larger batches run in slices of so many images (batch_slices.hpp); 0: never
   std::vector<TensorInfo> inputs, outputs;
   PlanReport report;
 

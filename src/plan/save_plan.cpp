@@ -108,6 +108,7 @@ Status save_plan(const Plan& plan, const std::string& path) {
                          {"features", feature_names(machine_features())},
                          {"threads", state.settings.threads},
                          {"dtype", to_string(state.settings.dtype)},
+                         {"slice", state.slice},
                          {"dense", state.settings.weights == WeightUse::kDense}};
   description["graph"] = plan::graph_to_json(
       state.graph, [&](const std::string& key, const Tensor& tensor) { writer.add(key, tensor, false); });

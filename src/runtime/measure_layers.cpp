@@ -3,6 +3,7 @@
 #include <espalier/bench.hpp>
 
 #include "base/fail.hpp"
+#include "plan/batch_slices.hpp"
 #include "plan/layer_options.hpp"
 #include "plan/plan_state.hpp"
 #include "plan/tune.hpp"
@@ -16,19 +17,21 @@ struct StepTimes {
   double fixed_ms = 0;
 };
 
-StepTimes sort_times(const plan::PlanState& state, const plan::Program& program, const std::vector<double>& step_ms) {
+StepTimes sort_times(const plan::PlanState& state, const plan::Program& program, const std::vector<double>& step_ms,
+                     double slice_count) {
   std::vector<double> by_node(state.graph.nodes.size(), 0);
   StepTimes times;
   for (std::size_t s = 0; s < step_ms.size(); ++s) {
     const plan::Step& step = program.steps[s];
     const bool product = step.node >= 0 && plan::is_product(state.graph.nodes[static_cast<std::size_t>(step.node)]);
     if (product) {
-      by_node[static_cast<std::size_t>(step.node)] += step_ms[s];
+      by_node[static_cast<std::size_t>(step.node)] += step_ms[s] * slice_count;
       continue;
     }
-    times.fixed_ms += step_ms[s];
+    times.fixed_ms += step_ms[s] * slice_count;
     const auto layout = [&](int buffer) { return program.buffers[static_cast<std::size_t>(buffer)].layout; };
-    if (step.node < 0 && layout(step.reads[0]) != layout(step.writes[0])) times.conversions.push_back(step_ms[s]);
+    if (step.node < 0 && layout(step.reads[0]) != layout(step.writes[0]))
+      times.conversions.push_back(step_ms[s] * slice_count);
   }
   for (std::size_t i = 0; i < by_node.size(); ++i)
     if (plan::is_product(state.graph.nodes[i])) times.products.push_back(by_node[i]);
@@ -59,13 +62,17 @@ Result<PlanReport> measure_layers(const Plan& plan, const Plan& dense, std::span
   ESPALIER_ASSIGN(const std::vector<Tensor> ordered, ordered_inputs(plan, inputs));
   std::vector<Shape> shapes;
   for (const Tensor& input : ordered) shapes.push_back(input.shape());
-  ESPALIER_ASSIGN(const auto program, plan.state().program_for(shapes));
-  ESPALIER_ASSIGN(const auto dense_program, dense.state().program_for(shapes));
+  // Both run slices of one size, so that their layers compare; times are those of the whole batch.
+  const plan::Slices slices = plan::slices_of(shapes, plan.state().slice);
+  const std::vector<Shape> sliced = plan.state().slice == 0 ? shapes : plan::with_batch(shapes, slices.size);
+  ESPALIER_ASSIGN(const auto program, plan.state().program_for(sliced));
+  ESPALIER_ASSIGN(const auto dense_program, dense.state().program_for(sliced));
   const plan::TrialOptions trials{.repeats = static_cast<int>(std::clamp<std::int64_t>(options.min_runs, 7, 1000)),
                                   .budget_ms = options.seconds * 1e3};
   ESPALIER_ASSIGN(const auto step_ms, plan::time_steps({program, dense_program}, plan.threads(), trials, ordered));
-  const StepTimes times = sort_times(plan.state(), *program, step_ms[0]);
-  const StepTimes dense_times = sort_times(dense.state(), *dense_program, step_ms[1]);
+  const double slice_count = static_cast<double>(slices.batch) / static_cast<double>(slices.size);
+  const StepTimes times = sort_times(plan.state(), *program, step_ms[0], slice_count);
+  const StepTimes dense_times = sort_times(dense.state(), *dense_program, step_ms[1], slice_count);
 
   PlanReport report = plan.report();
   report.fixed_ms = times.fixed_ms;

@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "base/fail.hpp"
+#include "plan/batch_slices.hpp"
 #include "plan/plan_state.hpp"
 
 namespace espalier {
@@ -71,47 +72,101 @@ class Session::Impl {
     std::unique_ptr<plan::RunState> state_;
   };
 
-  Result<Lease> prepare(std::span<const NamedTensor> inputs) {
-    ESPALIER_TRY(check_inputs(inputs));
-    ESPALIER_ASSIGN(Lease lease, take(inputs));
-    const std::vector<TensorInfo>& ports = plan_.inputs();
-    for (std::size_t port = 0; port < ports.size(); ++port)
-      lease->set_input(port, find(inputs, ports[port].name)->tensor.raw());
-    return lease;
-  }
-
   Result<std::vector<NamedTensor>> run(std::span<const NamedTensor> inputs, std::vector<LayerTiming>* timings) {
-    ESPALIER_ASSIGN(const Lease lease, prepare(inputs));
-    const plan::Program& program = lease->program();
+    ESPALIER_TRY(check_inputs(inputs));
+    const plan::Slices slices = slices_of(inputs);
     std::vector<NamedTensor> outputs;
-    for (std::size_t port = 0; port < program.outputs.size(); ++port) {
-      const plan::Buffer& buffer = program.buffers[static_cast<std::size_t>(program.outputs[port])];
-      outputs.push_back({plan_.outputs()[port].name, {}});
-      if (buffer.storage == plan::Storage::kDynamic) continue;
-      outputs.back().tensor = Tensor::uninitialized(buffer.dtype, buffer.shape);
-      lease->set_output(port, outputs.back().tensor.raw());
-    }
-    std::vector<double> step_ms(timings != nullptr ? program.steps.size() : 0);
-    ESPALIER_TRY(lease->run(*executor_, step_ms));
-    for (std::size_t port = 0; port < outputs.size(); ++port)
-      if (!outputs[port].tensor.defined()) outputs[port].tensor = lease->dynamic_output(port);
-    if (timings != nullptr) {
-      timings->clear();
-      for (std::size_t i = 0; i < step_ms.size(); ++i) timings->push_back({program.steps[i].name, step_ms[i]});
+    for (std::int64_t first = 0; first < slices.batch || first == 0; first += slices.size) {
+      const std::int64_t count = std::min(slices.size, slices.batch - first);
+      ESPALIER_ASSIGN(const Lease lease, take(inputs, count));
+      if (first == 0) outputs = allocate_outputs(lease->program(), slices);
+      set_inputs(*lease, inputs, first);
+      for (std::size_t port = 0; port < outputs.size(); ++port) set_output(*lease, port, outputs[port].tensor, first);
+      std::vector<double> step_ms(timings != nullptr ? lease->program().steps.size() : 0);
+      ESPALIER_TRY(lease->run(*executor_, step_ms));
+      for (std::size_t port = 0; port < outputs.size(); ++port)
+        if (!outputs[port].tensor.defined()) outputs[port].tensor = lease->dynamic_output(port);
+      if (timings != nullptr) add_timings(lease->program(), step_ms, first == 0, *timings);
     }
     return outputs;
   }
 
   Status run_into(std::span<const NamedTensor> inputs, std::span<NamedTensor> outputs) {
-    ESPALIER_ASSIGN(const Lease lease, prepare(inputs));
-    const plan::Program& program = lease->program();
+    ESPALIER_TRY(check_inputs(inputs));
+    const plan::Slices slices = slices_of(inputs);
+    for (std::int64_t first = 0; first < slices.batch || first == 0; first += slices.size) {
+      ESPALIER_ASSIGN(const Lease lease, take(inputs, std::min(slices.size, slices.batch - first)));
+      if (first == 0) ESPALIER_TRY(check_outputs(lease->program(), slices, outputs));
+      set_inputs(*lease, inputs, first);
+      for (std::size_t port = 0; port < plan_.outputs().size(); ++port)
+        if (NamedTensor* output = find(outputs, plan_.outputs()[port].name))
+          set_output(*lease, port, output->tensor, first);
+      ESPALIER_TRY(lease->run(*executor_));
+    }
+    return {};
+  }
+
+ private:
+  // Without slicing the whole batch is one slice.
+  plan::Slices slices_of(std::span<const NamedTensor> inputs) const {
+    if (plan_.inputs().empty() || plan_.state().slice == 0) return {1, 1};
+    const Shape& shape = find(inputs, plan_.inputs()[0].name)->tensor.shape();
+    if (shape.empty() || shape[0] <= plan_.state().slice) return {1, 1};
+    const std::int64_t count = (shape[0] + plan_.state().slice - 1) / plan_.state().slice;
+    return {shape[0], (shape[0] + count - 1) / count};
+  }
+
+  // The address of image `first` of a tensor.
+  static const std::byte* image(const Tensor& tensor, std::int64_t first) {
+    const auto* base = static_cast<const std::byte*>(tensor.raw());
+    if (first == 0) return base;
+    return base + tensor.bytes() / static_cast<std::size_t>(tensor.dim(0)) * static_cast<std::size_t>(first);
+  }
+
+  void set_inputs(plan::RunState& state, std::span<const NamedTensor> inputs, std::int64_t first) const {
+    for (std::size_t port = 0; port < plan_.inputs().size(); ++port)
+      state.set_input(port, image(find(inputs, plan_.inputs()[port].name)->tensor, first));
+  }
+
+  static void set_output(plan::RunState& state, std::size_t port, const Tensor& tensor, std::int64_t first) {
+    if (tensor.defined()) state.set_output(port, const_cast<std::byte*>(image(tensor, first)));
+  }
+
+  std::vector<NamedTensor> allocate_outputs(const plan::Program& program, const plan::Slices& slices) const {
+    std::vector<NamedTensor> outputs;
+    for (std::size_t port = 0; port < program.outputs.size(); ++port) {
+      const plan::Buffer& buffer = program.buffers[static_cast<std::size_t>(program.outputs[port])];
+      outputs.push_back({plan_.outputs()[port].name, {}});
+      if (buffer.storage == plan::Storage::kDynamic) continue;
+      Shape shape = buffer.shape;
+      if (slices.batch > slices.size) shape[0] = slices.batch;
+      outputs.back().tensor = Tensor::uninitialized(buffer.dtype, std::move(shape));
+    }
+    return outputs;
+  }
+
+  // Adds the times of a slice; a last, smaller slice may have other steps, which go by their names.
+  static void add_timings(const plan::Program& program, const std::vector<double>& step_ms, bool first,
+                          std::vector<LayerTiming>& timings) {
+    if (first) timings.clear();
+    for (std::size_t i = 0; i < step_ms.size(); ++i) {
+      const std::string& name = program.steps[i].name;
+      if (first) {
+        timings.push_back({name, step_ms[i]});
+      } else if (i < timings.size() && timings[i].name == name) {
+        timings[i].ms += step_ms[i];
+      }
+    }
+  }
+
+  Status check_outputs(const plan::Program& program, const plan::Slices& slices, std::span<NamedTensor> outputs) const {
     const std::vector<TensorInfo>& ports = plan_.outputs();
     for (const NamedTensor& output : outputs)
       if (!std::any_of(ports.begin(), ports.end(), [&](const TensorInfo& port) { return port.name == output.name; }))
         return fail(ErrorCode::kNotFound, "output '{}': the network has {}", output.name, names_of(ports));
     for (std::size_t port = 0; port < ports.size(); ++port) {
       const plan::Buffer& buffer = program.buffers[static_cast<std::size_t>(program.outputs[port])];
-      NamedTensor* output = find(outputs, ports[port].name);
+      const NamedTensor* output = find(outputs, ports[port].name);
       if (buffer.storage == plan::Storage::kDynamic) {
         if (output == nullptr) continue;
         return fail(ErrorCode::kUnsupported,
@@ -122,16 +177,25 @@ class Session::Impl {
       if (output == nullptr)
         return fail(ErrorCode::kNotFound, "output '{}' of the network has no tensor to be written to",
                     ports[port].name);
-      if (output->tensor.dtype() != buffer.dtype || output->tensor.shape() != buffer.shape)
-        return fail(ErrorCode::kInvalidArgument, "output '{}': expected {} {}, found {} {}", output->name,
-                    to_string(buffer.dtype), to_string(buffer.shape), to_string(output->tensor.dtype()),
-                    to_string(output->tensor.shape()));
-      lease->set_output(port, output->tensor.raw());
+      if (fits_buffer(buffer, slices, output->tensor)) continue;
+      Shape expected = buffer.shape;
+      if (slices.batch > slices.size) expected[0] = slices.batch;
+      return fail(ErrorCode::kInvalidArgument, "output '{}': expected {} {}, found {} {}", output->name,
+                  to_string(buffer.dtype), to_string(expected), to_string(output->tensor.dtype()),
+                  to_string(output->tensor.shape()));
     }
-    return lease->run(*executor_);
+    return {};
   }
 
- private:
+  static bool fits_buffer(const plan::Buffer& buffer, const plan::Slices& slices, const Tensor& tensor) {
+    if (tensor.dtype() != buffer.dtype || tensor.shape().size() != buffer.shape.size()) return false;
+    for (std::size_t i = 0; i < buffer.shape.size(); ++i) {
+      const bool batch = i == 0 && slices.batch > slices.size;
+      if (tensor.shape()[i] != (batch ? slices.batch : buffer.shape[i])) return false;
+    }
+    return true;
+  }
+
   Status check_inputs(std::span<const NamedTensor> inputs) const {
     const std::vector<TensorInfo>& ports = plan_.inputs();
     for (const NamedTensor& input : inputs)
@@ -150,17 +214,27 @@ class Session::Impl {
     return {};
   }
 
-  bool is_for(const plan::Program& program, std::span<const NamedTensor> inputs) const {
-    for (std::size_t port = 0; port < plan_.inputs().size(); ++port)
-      if (find(inputs, plan_.inputs()[port].name)->tensor.shape() != program.input_shapes[port]) return false;
+  // `count` images of the inputs, or all of them when they are not sliced.
+  bool is_for(const plan::Program& program, std::span<const NamedTensor> inputs, std::int64_t count) const {
+    for (std::size_t port = 0; port < plan_.inputs().size(); ++port) {
+      const Shape& shape = find(inputs, plan_.inputs()[port].name)->tensor.shape();
+      const Shape& planned = program.input_shapes[port];
+      if (shape.size() != planned.size()) return false;
+      for (std::size_t i = 0; i < shape.size(); ++i)
+        if (planned[i] != (i == 0 && is_sliced(shape) ? count : shape[i])) return false;
+    }
     return true;
   }
 
-  Result<Lease> take(std::span<const NamedTensor> inputs) {
+  bool is_sliced(const Shape& shape) const {
+    return plan_.state().slice > 0 && !shape.empty() && shape[0] > plan_.state().slice;
+  }
+
+  Result<Lease> take(std::span<const NamedTensor> inputs, std::int64_t count) {
     {
       const std::lock_guard lock(mutex_);
       for (std::size_t i = 0; i < pools_.size(); ++i) {
-        if (!is_for(*pools_[i].program, inputs)) continue;
+        if (!is_for(*pools_[i].program, inputs, count)) continue;
         if (pools_[i].idle.empty()) return Lease(*this, i, std::make_unique<plan::RunState>(pools_[i].program));
         Lease lease(*this, i, std::move(pools_[i].idle.back()));
         pools_[i].idle.pop_back();
@@ -168,7 +242,10 @@ class Session::Impl {
       }
     }
     std::vector<Shape> shapes;
-    for (const TensorInfo& port : plan_.inputs()) shapes.push_back(find(inputs, port.name)->tensor.shape());
+    for (const TensorInfo& port : plan_.inputs()) {
+      shapes.push_back(find(inputs, port.name)->tensor.shape());
+      if (is_sliced(shapes.back())) shapes.back()[0] = count;
+    }
     ESPALIER_ASSIGN(auto program, plan_.state().program_for(shapes));
     auto state = std::make_unique<plan::RunState>(program);
     const std::lock_guard lock(mutex_);

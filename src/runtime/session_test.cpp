@@ -84,6 +84,20 @@ TEST(Session, EveryBatchWithOnePlan) {
   }
 }
 
+TEST(Session, SlicesLargeBatches) {
+  const Graph graph = small_network();
+  const Plan plan = plan_of(graph, {.threads = 1});
+  Session session(plan);
+  const Tensor images = random_tensor({150, 32, 14, 14}, 6);
+  const Tensor expected = interpret(graph, images);
+  expect_near(run_one(session, images), expected);
+  std::vector<NamedTensor> outputs = {{"result", Tensor(DType::kF32, {150, 10})}};
+  const std::vector<NamedTensor> inputs = {{"image", images}};
+  const Status status = session.run(inputs, outputs);
+  ASSERT_TRUE(status) << status.error().message;
+  expect_near(outputs[0].tensor, expected);
+}
+
 TEST(Session, SameBitsForEveryNumberOfThreads) {
   const Plan plan = plan_of(small_network(), {.threads = 4});
   const Tensor image = random_tensor({3, 32, 14, 14}, 7);
