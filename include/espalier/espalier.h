@@ -1,4 +1,4 @@
-/* The C interface: sparse products. C11 and C++.
+/* The C interface: sparse products, and networks. C11 and C++.
  *
  * Every function that can fail returns an esp_status; esp_last_error() then says where, what was expected, what was
  * found and what to do, for the calling thread, until its next call. Structs carry their own size, so that programs
@@ -117,6 +117,66 @@ ESP_API esp_status esp_matmul_refresh(esp_matmul_plan* plan, const float* values
 ESP_API const char* esp_matmul_explain(const esp_matmul_plan* plan);
 /* NULL is fine. */
 ESP_API void esp_matmul_plan_free(esp_matmul_plan* plan);
+
+/* ---- Networks (library `espalier`, not in `espalier_matmul`) ----------------------------------------------------- */
+
+typedef enum esp_dtype {
+  ESP_F32 = 0,
+  ESP_F64 = 1,
+  ESP_BF16 = 2,
+  ESP_F16 = 3,
+  ESP_I8 = 4,
+  ESP_U8 = 5,
+  ESP_I16 = 6,
+  ESP_U16 = 7,
+  ESP_I32 = 8,
+  ESP_U32 = 9,
+  ESP_I64 = 10,
+  ESP_U64 = 11,
+  ESP_BOOL = 12
+} esp_dtype;
+
+/* A row-major tensor of the caller. */
+typedef struct esp_tensor {
+  size_t size;
+  const char *name;
+  esp_dtype dtype;
+  int32_t rank;
+  const int64_t *shape;
+  void *data;
+} esp_tensor;
+#define ESP_TENSOR_INIT {sizeof(esp_tensor), NULL, ESP_F32, 0, NULL, NULL}
+
+typedef struct esp_compile_options {
+  size_t size;
+  int32_t threads;       /* 0: all cores that the process may use */
+  int32_t deterministic; /* not 0: no timed trials */
+  int64_t batch;         /* of a dynamic first dimension */
+} esp_compile_options;
+#define ESP_COMPILE_OPTIONS_INIT {sizeof(esp_compile_options), 0, 0, 1}
+
+typedef struct esp_plan esp_plan;
+typedef struct esp_session esp_session;
+
+/* From an ONNX file, or from a Plan that esp_plan_save wrote (its name ends in .espl; options are then ignored). `options`
+ * may be NULL. On failure *plan is NULL. */
+ESP_API esp_status esp_compile(const char *path, const esp_compile_options *options, esp_plan **plan);
+ESP_API esp_status esp_plan_save(const esp_plan *plan, const char *path);
+/* Kernels and reasons per layer; lives as long as the plan. NULL for a NULL plan. */
+ESP_API const char *esp_plan_explain(const esp_plan *plan);
+ESP_API int32_t esp_plan_input_count(const esp_plan *plan);
+ESP_API int32_t esp_plan_output_count(const esp_plan *plan);
+/* Fills name, dtype, rank and the planned shape (owned by the plan); data becomes NULL. */
+ESP_API esp_status esp_plan_input(const esp_plan *plan, int32_t index, esp_tensor *info);
+ESP_API esp_status esp_plan_output(const esp_plan *plan, int32_t index, esp_tensor *info);
+ESP_API void esp_plan_free(esp_plan *plan);
+
+/* `threads` 0: the plan's. The session keeps what it needs of the plan. */
+ESP_API esp_status esp_session_create(const esp_plan *plan, int32_t threads, esp_session **session);
+/* Every input and every output by name; outputs are written where their data points. Thread-safe. */
+ESP_API esp_status esp_session_run(esp_session *session, const esp_tensor *inputs, int32_t input_count,
+                                   const esp_tensor *outputs, int32_t output_count);
+ESP_API void esp_session_free(esp_session *session);
 
 #ifdef __cplusplus
 }
