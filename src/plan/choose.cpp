@@ -7,12 +7,16 @@
 #include "plan/assign.hpp"
 #include "plan/lowering.hpp"
 #include "plan/tune.hpp"
+#include "plan/tuning_cache.hpp"
 
 namespace espalier::plan {
 namespace {
 
 // A trial must be this much faster than the model's choice to replace it.
 constexpr double kWorthwhile = 0.97;
+// A sparse kernel that is slower than dense by more than timing noise is never taken, whatever conversions it would
+// save.
+constexpr double kNotSlower = 1.03;
 
 // The sparse option that each layer would take: 0 where it has none.
 std::vector<std::size_t> preferred_options(const std::vector<LayerOptions>& layers) {
@@ -22,6 +26,7 @@ std::vector<std::size_t> preferred_options(const std::vector<LayerOptions>& laye
     for (std::size_t i = 2; i < layer.options.size(); ++i)
       if (layer.options[i].timed_ms >= 0 && layer.options[i].timed_ms < layer.options[best].timed_ms * kWorthwhile)
         best = i;
+    if (best > 0 && layer.options[best].ms() > layer.options[0].ms() * kNotSlower) best = 0;
     preferred.push_back(best);
   }
   return preferred;
@@ -53,13 +58,18 @@ std::string dense_reason(const LayerOptions& layer, bool timed) {
 }  // namespace
 
 Result<Decision> choose(const PlanState& state, const Graph& bound, const std::vector<Shape>& shapes,
-                        const Ceilings& ceilings, Tuning tuning) {
+                        const Ceilings& ceilings, const CompileOptions& options) {
   Decision decision;
   decision.layers = gather_options(state, bound, ceilings);
   const bool any = std::any_of(decision.layers.begin(), decision.layers.end(),
                                [](const LayerOptions& layer) { return layer.options.size() > 1; });
-  if (any && tuning == Tuning::kTimed) {
-    ESPALIER_TRY(time_options(state, shapes, decision.layers, {}));
+  if (any && options.tuning == Tuning::kTimed) {
+    TuningCache cache = TuningCache::open(options.cache_dir);
+    decision.cached = cache.recall(bound, state.settings, decision.layers);
+    if (!decision.cached) {
+      ESPALIER_TRY(time_options(state, shapes, decision.layers, {}));
+      cache.remember(bound, state.settings, decision.layers);
+    }
     decision.timed = true;
   }
   decision.chosen = assign_options(bound, decision.layers, preferred_options(decision.layers),

@@ -16,11 +16,12 @@ struct Decision {
   std::vector<LayerOptions> layers;
   std::vector<std::size_t> chosen;  // option of each layer
   bool timed = false;
+  bool cached = false;  // the times come from the tuning cache
 };
 
 // `bound` is the state's graph with `shapes`. Error: what a trial run reports.
 Result<Decision> choose(const PlanState& state, const Graph& bound, const std::vector<Shape>& shapes,
-                        const Ceilings& ceilings, Tuning tuning);
+                        const Ceilings& ceilings, const CompileOptions& options);
 
 // What the report says of each layer.
 std::vector<LayerReport> report_layers(const Graph& graph, const Decision& decision);

@@ -98,11 +98,12 @@ Result<Plan> make_plan(Graph graph, const CompileOptions& options) {
   ESPALIER_TRY(set_slice(*state, shapes));
   const std::vector<Shape> sliced = with_batch_of_slice(*state, shapes);
   ESPALIER_ASSIGN(const Graph bound, bind_shapes(state->graph, sliced));
-  ESPALIER_ASSIGN(const Decision decision, choose(*state, bound, sliced, ceilings, options.tuning));
+  ESPALIER_ASSIGN(const Decision decision, choose(*state, bound, sliced, ceilings, options));
   state->choices.resize(state->graph.nodes.size());
   for (std::size_t i = 0; i < decision.layers.size(); ++i)
     state->choices[static_cast<std::size_t>(decision.layers[i].node)] =
         decision.layers[i].options[decision.chosen[i]].choice;
+  state->report.cached = decision.cached;
   state->weights().keep_only(state->choices);
   state->report.layers = report_layers(state->graph, decision);
   ESPALIER_TRY(finish_plan(*state, shapes));

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 #include <espalier/runtime.hpp>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "runtime/count_allocations.hpp"
@@ -175,6 +177,23 @@ TEST(Session, TimesEveryLayer) {
   int convolutions = 0;
   for (const LayerTiming& timing : timings) convolutions += timing.name.rfind("conv", 0) == 0 ? 1 : 0;
   EXPECT_EQ(convolutions, 4);
+}
+
+TEST(TuningCache, IsRememberedAndADamagedOneIsAbsent) {
+  const std::string directory = testing::TempDir() + "espalier_tuning_cache";
+  std::filesystem::remove_all(directory);
+  const CompileOptions options{.threads = 1, .cache_dir = directory};
+  const auto cached = [&] {
+    const auto plan = compile(small_network(), options);
+    EXPECT_TRUE(plan) << plan.error().message;
+    return plan->report().cached;
+  };
+  EXPECT_FALSE(cached());
+  EXPECT_TRUE(cached());
+  std::ofstream(directory + "/tuning.json") << "{\"half";
+  EXPECT_FALSE(cached());
+  EXPECT_TRUE(cached());
+  std::filesystem::remove_all(directory);
 }
 
 std::string error_of(const std::vector<NamedTensor>& inputs) {
