@@ -244,7 +244,7 @@ def parse_arguments():
         return command
 
     training_command("dense", "train from scratch", epochs=10, rate=0.2, warmup=0.2, erase=0.25)
-    finetune = training_command("finetune", "train a pruned network under its masks", epochs=4, rate=0.05, warmup=0.1,
+    finetune = training_command("finetune", "train a pruned network under its masks", epochs=1, rate=0.03, warmup=0.1,
                                 erase=0.25)
     finetune.add_argument("--masked", required=True, help="pruned ONNX file; its zeros are the masks")
     commands.add_parser("evaluate", parents=[shared], help="measure test accuracy").add_argument("files", nargs="+")
