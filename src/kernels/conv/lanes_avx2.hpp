@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "kernels/lanes_avx2.hpp"
+
 namespace espalier::conv {
 namespace {
 
@@ -37,31 +39,11 @@ struct LanesAvx2 {
   // Element 2 i and 2 i + 1 of the sixteen at p.
   static Reg load_even(const float* p) { return pick<0x88>(p); }
   static Reg load_odd(const float* p) { return pick<0xdd>(p); }
-  static Reg load_first(const float* p, int count) { return _mm256_maskload_ps(p, first(count)); }
-  static void store_first(float* p, Reg r, int count) { _mm256_maskstore_ps(p, first(count), r); }
-  static void transpose(Reg (&rows)[8]) {
-    Reg t[8];
-    for (int i = 0; i < 8; i += 2) {
-      t[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
-      t[i + 1] = _mm256_unpackhi_ps(rows[i], rows[i + 1]);
-    }
-    for (int i = 0; i < 8; i += 4) {
-      rows[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
-      rows[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
-      rows[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
-      rows[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
-    }
-    for (int i = 0; i < 4; ++i) {
-      t[i] = _mm256_permute2f128_ps(rows[i], rows[i + 4], 0x20);
-      t[i + 4] = _mm256_permute2f128_ps(rows[i], rows[i + 4], 0x31);
-    }
-    for (int i = 0; i < 8; ++i) rows[i] = t[i];
-  }
+  static Reg load_first(const float* p, int count) { return _mm256_maskload_ps(p, first_lanes_avx2(count)); }
+  static void store_first(float* p, Reg r, int count) { _mm256_maskstore_ps(p, first_lanes_avx2(count), r); }
+  static void transpose(Reg (&rows)[8]) { transpose_avx2(rows); }
 
  private:
-  static __m256i first(int count) {
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-  }
   template <int kSelect>
   static Reg pick(const float* p) {
     const __m256 both = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8), kSelect);

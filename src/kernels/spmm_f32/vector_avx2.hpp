@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "kernels/lanes_avx2.hpp"
+
 namespace espalier::kernels {
 namespace {
 
@@ -16,8 +18,8 @@ struct Vector256 {
   static Reg load(const float* p) { return _mm256_loadu_ps(p); }
   static Reg broadcast(const float* p) { return _mm256_broadcast_ss(p); }
   static void store(float* p, Reg v) { _mm256_storeu_ps(p, v); }
-  static Reg load_first(const float* p, int lanes) { return _mm256_maskload_ps(p, first(lanes)); }
-  static void store_first(float* p, Reg v, int lanes) { _mm256_maskstore_ps(p, first(lanes), v); }
+  static Reg load_first(const float* p, int lanes) { return _mm256_maskload_ps(p, first_lanes_avx2(lanes)); }
+  static void store_first(float* p, Reg v, int lanes) { _mm256_maskstore_ps(p, first_lanes_avx2(lanes), v); }
   static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
   static Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
   static Reg sub(Reg a, Reg b) { return _mm256_sub_ps(a, b); }
@@ -38,29 +40,9 @@ struct Vector256 {
     return _mm256_blendv_ps(no, yes, _mm256_cmp_ps(a, b, _CMP_LT_OQ));
   }
 
-  static void transpose(Reg (&rows)[8]) {
-    Reg t[8];
-    for (int i = 0; i < 8; i += 2) {
-      t[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
-      t[i + 1] = _mm256_unpackhi_ps(rows[i], rows[i + 1]);
-    }
-    for (int i = 0; i < 8; i += 4) {
-      rows[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
-      rows[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
-      rows[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
-      rows[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
-    }
-    for (int i = 0; i < 4; ++i) {
-      t[i] = _mm256_permute2f128_ps(rows[i], rows[i + 4], 0x20);
-      t[i + 4] = _mm256_permute2f128_ps(rows[i], rows[i + 4], 0x31);
-    }
-    for (int i = 0; i < 8; ++i) rows[i] = t[i];
-  }
+  static void transpose(Reg (&rows)[8]) { transpose_avx2(rows); }
 
  private:
-  static __m256i first(int lanes) {
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32(lanes), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-  }
   static Reg power_of_two(__m256i exponent) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(exponent, _mm256_set1_epi32(127)), 23));
   }
