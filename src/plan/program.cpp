@@ -8,6 +8,7 @@
 
 #include "base/denormals.hpp"
 #include "base/fail.hpp"
+#include "base/waiting.hpp"
 #include "ops/onednn/dense_primitive.hpp"
 
 namespace espalier::plan {
@@ -77,6 +78,7 @@ Status RunState::run_steps(Executor& executor, std::size_t first, std::size_t la
   auto before = std::chrono::steady_clock::now();
   for (std::size_t i = first; i < last; ++i) {
     const Step& step = program_->steps[i];
+    adapt_waiting();
     if (auto status = run_work(step, states_[i], frame); !status)
       return make_error(status.error().code, "layer '" + step.name + "': " + status.error().message);
     if (step_ms.empty()) continue;
