@@ -52,10 +52,10 @@ TEST(Evaluate, RefusesAbsurdSizesBeforeAllocating) {
   const auto result = evaluate(make_node("ConstantOfShape", 13, {}), std::vector{i64({2}, {1 << 20, 1 << 20})});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kLimit);
-  EXPECT_EQ(
+  EXPECT_THAT(
       result.error().message,
-      "node 'n' (ConstantOfShape, opset 13): output 0 of shape 1048576x1048576 and type f32 is larger than the cap "
-      "of 64 GiB");
+      testing::StartsWith("node 'n' (ConstantOfShape, opset 13): output 0 of shape 1048576x1048576 and type f32 "
+                          "is larger than the cap of "));
 }
 
 TEST(Evaluate, RefusesRanksAboveTheHighest) {

@@ -9,7 +9,7 @@
 
 namespace espalier::ops {
 
-// 64 GiB, as for files.
+// 64 GiB, as for files; the memory of the machine where that is less.
 inline constexpr std::int64_t kMaxTensorBytes = std::int64_t{64} << 30;
 
 // Error: kLimit when a tensor of this type and shape passes the cap; kInvalidData on a negative size.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/memory_size.hpp"
 #include "ops/elementwise/activation.hpp"
 #include "ops/limits.hpp"
 #include "ops/op.hpp"
@@ -131,10 +132,11 @@ bool any_half(std::span<const Tensor> tensors) {
 Status check_size(const Node& node, std::size_t output, DType dtype, std::span<const std::int64_t> shape) {
   const auto count = checked_element_count(shape);
   if (!count) return make_error(count.error().code, describe(node) + ": output: " + count.error().message);
-  if (*count > kMaxTensorBytes / static_cast<std::int64_t>(size_of(dtype)))
+  const std::int64_t cap = std::min(kMaxTensorBytes, memory_size());
+  if (*count > cap / static_cast<std::int64_t>(size_of(dtype)))
     return make_error(ErrorCode::kLimit,
-                      fmt::format("{}: output {} of shape {} and type {} is larger than the cap of 64 GiB",
-                                  describe(node), output, to_string(shape), to_string(dtype)));
+                      fmt::format("{}: output {} of shape {} and type {} is larger than the cap of {} MiB",
+                                  describe(node), output, to_string(shape), to_string(dtype), cap >> 20));
   return {};
 }
 

@@ -2,6 +2,7 @@
 #include "plan/plan_state.hpp"
 
 #include "base/fail.hpp"
+#include "base/memory_size.hpp"
 #include "plan/bind_shapes.hpp"
 #include "plan/lowering.hpp"
 
@@ -77,7 +78,12 @@ Result<Program> PlanState::make_program(const std::vector<Shape>& shapes,
                                         const std::vector<ProductChoice>& chosen) const {
   ESPALIER_ASSIGN(Graph bound, bind_shapes(graph, shapes));
   const ops::DenseThreads threads(settings.threads);
-  return Lowering(*this, std::move(bound), chosen).lower();
+  ESPALIER_ASSIGN(Program program, Lowering(*this, std::move(bound), chosen).lower());
+  const std::size_t bytes = program.arena_bytes + program.scratch_bytes;
+  if (bytes > static_cast<std::size_t>(memory_size()))
+    return fail(ErrorCode::kLimit, "a run for these shapes needs {} MiB of memory for activations, this machine has {}",
+                bytes >> 20, memory_size() >> 20);
+  return program;
 }
 
 Result<std::shared_ptr<const Program>> PlanState::program_for(const std::vector<Shape>& shapes) const {

@@ -193,5 +193,13 @@ TEST(Resize, RepeatsTheNearestAndInterpolates) {
       "node 'n' (Resize, opset 13): attribute mode is 'cubic', supported are nearest and linear");
 }
 
+TEST(Resize, NeedsNoMoreMemoryThanInputAndOutput) {
+  // One axis grows a million times, the other shrinks as much.
+  const Tensor x(DType::kF32, {1, 1 << 20});
+  const Tensor y = run_node(make_node("Resize", 13, {{"mode", std::string("linear")}}),
+                            {x, Tensor(), Tensor(), i64({2}, {1 << 20, 1})});
+  EXPECT_EQ(y.shape(), (Shape{1 << 20, 1}));
+}
+
 }  // namespace
 }  // namespace espalier::ops

@@ -20,7 +20,10 @@ Result<std::int64_t> block_size(const Node& node) {
 Result<Dim> scaled(const Node& node, const Dim& dim, std::int64_t by, bool down) {
   if (!dim.known()) return Dim{};
   if (down && dim.size % by != 0) return fail_at(node, "size {} does not divide by {}", dim.size, by);
-  return Dim{.size = down ? dim.size / by : dim.size * by, .symbol = {}};
+  std::int64_t size = dim.size / by;
+  if (!down && __builtin_mul_overflow(dim.size, by, &size))
+    return make_error(ErrorCode::kLimit, describe(node) + ": the output's size overflows");
+  return Dim{.size = size, .symbol = {}};
 }
 
 Status infer_depth_to_space(InferContext& context) {

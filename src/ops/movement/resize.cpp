@@ -54,6 +54,12 @@ Status expect_count(const Node& node, std::string_view what, std::size_t found, 
   return fail_at(node, "{} has {} values, expected {}", what, found, expected);
 }
 
+// Sizes beyond this could not be allocated, and would not fit an integer when they are scaled.
+Status check_target(const Node& node, double size) {
+  if (size <= 1e15) return {};
+  return make_error(ErrorCode::kLimit, fmt::format("{}: an output of size {:.3g} is too large", describe(node), size));
+}
+
 Result<Target> by_scales(const Node& node, const Dims& in, std::span<const float> scales) {
   ESPALIER_TRY(expect_count(node, "scales", scales.size(), in.size()));
   Target target;
@@ -65,7 +71,7 @@ Result<Target> by_scales(const Node& node, const Dims& in, std::span<const float
     if (!(scale > 0) || scale > 1e9) return fail_at(node, "scales has the value {}, expected more than 0", scales[i]);
     target.scale[static_cast<std::size_t>(axis)] = scale;
     const double size = std::floor(static_cast<double>(in[axis]) * scale);
-    if (size > 1e15) return make_error(ErrorCode::kLimit, describe(node) + ": the output is too large");
+    ESPALIER_TRY(check_target(node, size));
     target.size[axis] = static_cast<std::int64_t>(size);
   }
   return target;
@@ -91,14 +97,18 @@ Result<Target> by_sizes(const Node& node, const Dims& in, std::span<const std::i
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     ESPALIER_ASSIGN(const int axis, listed_axis(node, i, in.size()));
     if (sizes[i] < 1 || in[axis] < 1) return fail_at(node, "cannot resize size {} to {}", in[axis], sizes[i]);
+    ESPALIER_TRY(check_target(node, static_cast<double>(sizes[i])));
     target.size[axis] = sizes[i];
   }
   const bool stretch = text(node, "keep_aspect_ratio_policy", "stretch") == "stretch";
   const double common = stretch ? 0 : common_scale(node, target, in, sizes.size());
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     ESPALIER_ASSIGN(const int axis, listed_axis(node, i, in.size()));
-    if (!stretch)
-      target.size[axis] = static_cast<std::int64_t>(std::floor(static_cast<double>(in[axis]) * common + 0.5));
+    if (!stretch) {
+      const double size = std::floor(static_cast<double>(in[axis]) * common + 0.5);
+      ESPALIER_TRY(check_target(node, size));
+      target.size[axis] = static_cast<std::int64_t>(size);
+    }
     target.scale[static_cast<std::size_t>(axis)] =
         stretch ? static_cast<double>(target.size[axis]) / static_cast<double>(in[axis]) : common;
   }
@@ -204,7 +214,7 @@ std::int64_t nearest(const Node& node, double x, std::int64_t in) {
     rounded = std::floor(x + 0.5);
   else if (mode == "ceil")
     rounded = std::ceil(x);
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(rounded), 0, in - 1);
+  return static_cast<std::int64_t>(std::clamp(rounded, 0.0, static_cast<double>(in - 1)));
 }
 
 void resize_nearest(const RunContext& context, Transformation transformation, const Target& target) {
@@ -263,12 +273,14 @@ void resize_linear(const RunContext& context, Transformation transformation, con
   const auto values = x.values<float>();
   std::vector<float> data(values.begin(), values.end());
   Dims size(x.shape());
-  for (int i = 0; i < size.size(); ++i) {
-    const Axis axis{size[i], target.size[i], target.scale[static_cast<std::size_t>(i)]};
-    if (axis.in == axis.out && axis.scale == 1) continue;
-    data = interpolate(data, size.product(0, i), axis, size.product(i + 1, size.size()), transformation);
-    size[i] = axis.out;
-  }
+  // Axes that shrink come first, so that nothing between is larger than both the input and the output.
+  for (const bool shrinking : {true, false})
+    for (int i = 0; i < size.size(); ++i) {
+      const Axis axis{size[i], target.size[i], target.scale[static_cast<std::size_t>(i)]};
+      if ((axis.in == axis.out && axis.scale == 1) || (axis.out < Dims(x.shape())[i]) != shrinking) continue;
+      data = interpolate(data, size.product(0, i), axis, size.product(i + 1, size.size()), transformation);
+      size[i] = axis.out;
+    }
   Tensor& out = context.outputs[0];
   const Tensor result = Tensor::of<float>(out.shape(), data).cast(out.dtype());
   std::memcpy(out.raw(), result.raw(), out.bytes());

@@ -1,3 +1,5 @@
+#include <cmath>
+#include <limits>
 #include <random>
 
 #include "ops/test_node.hpp"
@@ -89,6 +91,19 @@ TEST(QLinearMatMul, Requantizes) {
                              bytes<std::uint8_t>({2, 1}, {3, 5}), f32({}, {1}), bytes<std::uint8_t>({}, {1}),
                              f32({}, {2}), bytes<std::uint8_t>({}, {100})});
   EXPECT_EQ(values_of<std::uint8_t>(y), (U8{105}));
+}
+
+TEST(DynamicQuantizeLinear, TakesWhatIsNotFinite) {
+  constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  const auto quantized = [](std::initializer_list<float> x) {
+    return run_all(make_node("DynamicQuantizeLinear", 11, {}, 3), {f32({static_cast<std::int64_t>(x.size())}, x)});
+  };
+  const auto mixed = quantized({kNan, -1, 1});
+  EXPECT_NEAR(floats_of(mixed[1])[0], 2.0F / 255, 1e-6F);
+  EXPECT_EQ(values_of<std::uint8_t>(mixed[0]), (U8{0, 0, 254}));
+  for (const auto& outputs : {quantized({-kInf, kInf}), quantized({kInf, 0}), quantized({-3e38F, 3e38F})})
+    EXPECT_TRUE(std::isfinite(floats_of(outputs[1])[0]));
+  EXPECT_EQ(values_of<std::uint8_t>(quantized({kNan})[0]), (U8{0}));
 }
 
 }  // namespace

@@ -173,15 +173,19 @@ Status infer_dynamic(InferContext& context) {
   return {};
 }
 
-// u8 over the range of the data, which is widened to hold 0.
+// u8 over the range of the data, which is widened to hold 0. NaN is left out of the range and becomes 0; infinities
+// count as the largest number, and so does a range that is wider than that.
 Status run_dynamic(const RunContext& context) {
+  constexpr float kLargest = std::numeric_limits<float>::max();
   const auto x = context.input(0).values<float>();
   float low = 0, high = 0;
   for (const float value : x) {
-    low = std::min(low, value);
-    high = std::max(high, value);
+    if (value < low) low = value;
+    if (value > high) high = value;
   }
-  const float scale = (high - low) / 255;
+  low = std::max(low, -kLargest);
+  high = std::min(high, kLargest);
+  const float scale = std::min(high - low, kLargest) / 255;
   const float zero = scale == 0 ? 0 : std::clamp(std::nearbyint(-low / scale), 0.0F, 255.0F);
   const auto zero_point = static_cast<std::uint8_t>(zero);
   if (context.wants(1)) context.outputs[1].values<float>()[0] = scale;

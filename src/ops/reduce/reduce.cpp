@@ -58,6 +58,20 @@ template <typename T>
 using Wide = std::conditional_t<std::is_floating_point_v<T>, double,
                                 std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>;
 
+// A real number as T; integers take their nearest end for what lies outside (a logarithm of 0), and 0 for NaN.
+template <typename T>
+T nearest(double value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(value);
+  } else {
+    if (std::isnan(value)) return 0;
+    // The largest 64-bit integers round up to a double that they do not reach.
+    if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+    if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+    return static_cast<T>(value);
+  }
+}
+
 template <typename T>
 struct SumReducer {
   Wide<T> sum = 0;
@@ -103,7 +117,14 @@ struct MinReducer {
 };
 template <typename T>
 struct L1Reducer : SumReducer<T> {
-  void take(T x) { SumReducer<T>::take(x < T(0) ? static_cast<T>(T(0) - x) : x); }
+  void take(T x) {
+    if constexpr (std::is_floating_point_v<T>)
+      this->sum += std::abs(x);
+    else if (x < T(0))  // -x of the smallest integer is not one
+      this->sum = static_cast<Wide<T>>(static_cast<std::uint64_t>(this->sum) - static_cast<std::uint64_t>(x));
+    else
+      SumReducer<T>::take(x);
+  }
 };
 template <typename T>
 struct SquareReducer {
@@ -119,11 +140,11 @@ struct SquareReducer {
 };
 template <typename T>
 struct L2Reducer : SquareReducer<T> {
-  T result(std::int64_t) const { return static_cast<T>(std::sqrt(static_cast<double>(this->sum))); }
+  T result(std::int64_t) const { return nearest<T>(std::sqrt(static_cast<double>(this->sum))); }
 };
 template <typename T>
 struct LogSumReducer : SumReducer<T> {
-  T result(std::int64_t) const { return static_cast<T>(std::log(static_cast<double>(this->sum))); }
+  T result(std::int64_t) const { return nearest<T>(std::log(static_cast<double>(this->sum))); }
 };
 // Scaled by the largest value so far, so that nothing overflows.
 template <typename T>
@@ -140,7 +161,7 @@ struct LogSumExpReducer {
       sum += std::exp(x - largest);
     }
   }
-  T result(std::int64_t) const { return static_cast<T>(largest + std::log(sum)); }
+  T result(std::int64_t) const { return nearest<T>(largest + std::log(sum)); }
 };
 
 // Kept dimensions walk the output, reduced ones the inputs of one output element.

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "ops/test_node.hpp"
 
@@ -72,6 +73,21 @@ TEST(CumSum, RunsBothWays) {
   EXPECT_EQ(floats_of(run_node(make_node("CumSum", 14, {{"exclusive", std::int64_t{1}}, {"reverse", std::int64_t{1}}}),
                                {x, i64({}, {0})})),
             (std::vector<float>{5, 3, 0}));
+}
+
+TEST(Reduce, OfIntegersStaysInTheirRange) {
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min(),
+                         kMax = std::numeric_limits<std::int64_t>::max();
+  const auto reduced = [](const char* op, const Tensor& x) {
+    return run_node(make_node(op, 13, {}), {x}).cast(DType::kI64).values<std::int64_t>()[0];
+  };
+  EXPECT_EQ(reduced("ReduceL1", i64({2}, {kMin, kMax})), -1);  // 2^64 - 1 in 64 bits
+  EXPECT_EQ(reduced("ReduceL1", i64({2}, {-3, 4})), 7);
+  EXPECT_EQ(reduced("ReduceLogSum", i64({1}, {0})), kMin);  // the logarithm of 0
+  EXPECT_EQ(reduced("ReduceLogSum", i64({1}, {-5})), 0);    // not a number
+  EXPECT_EQ(reduced("ReduceLogSumExp", i64({2}, {kMax, kMax})), kMax);
+  const Tensor bytes = Tensor::of<std::int8_t>({3}, std::vector<std::int8_t>{-128, -128, -128});
+  EXPECT_EQ(reduced("ReduceL2", bytes), 127);
 }
 
 }  // namespace

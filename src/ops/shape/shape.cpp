@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "base/dispatch.hpp"
 #include "ops/movement/copy.hpp"
@@ -128,14 +130,24 @@ Status run_constant_of_shape(const RunContext& context) {
   return {};
 }
 
-// Number of steps of a Range with known inputs. Error: delta 0.
+// Number of steps of a Range with known inputs: exact for integers. Error: delta 0, a count beyond 64 bits.
 template <typename T>
 Result<std::int64_t> range_count(const Node& node, T start, T limit, T delta) {
   if (delta == T(0)) return fail_at(node, "delta is 0");
-  const double count =
-      std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
-  if (!(count < 9.0e18)) return make_error(ErrorCode::kLimit, describe(node) + ": the range is too long");
-  return count > 0 ? static_cast<std::int64_t>(count) : 0;
+  const auto too_long = [&] { return make_error(ErrorCode::kLimit, describe(node) + ": the range is too long"); };
+  if constexpr (std::is_integral_v<T>) {
+    __extension__ using Wide = __int128;
+    const Wide distance = Wide{limit} - start, step = delta;
+    if ((distance > 0) != (step > 0) || distance == 0) return 0;
+    const Wide count = (distance + step - (step > 0 ? 1 : -1)) / step;
+    if (count > std::numeric_limits<std::int64_t>::max()) return too_long();
+    return static_cast<std::int64_t>(count);
+  } else {
+    const double count =
+        std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
+    if (!(count < 9.0e18)) return too_long();
+    return count > 0 ? static_cast<std::int64_t>(count) : 0;
+  }
 }
 
 Status infer_range(InferContext& context) {
@@ -164,7 +176,10 @@ Status run_range(const RunContext& context) {
     if constexpr (std::is_arithmetic_v<T>) {
       const T start = context.input(0).values<T>()[0], delta = context.input(2).values<T>()[0];
       const auto out = context.outputs[0].values<T>();
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<T>(start + static_cast<T>(i) * delta);
+      // Integers in unsigned arithmetic: i * delta alone may pass the range of T where start + i * delta does not.
+      using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
+      for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = static_cast<T>(static_cast<Wide>(start) + static_cast<Wide>(i) * static_cast<Wide>(delta));
     }
   });
   return {};
