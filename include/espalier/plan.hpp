@@ -109,6 +109,8 @@ class ESPALIER_API Plan {
   // One line per layer, conversions and totals: what `espalier explain` prints.
   std::string explain() const;
   const PlanReport& report() const;
+  // The values that the layers of the report write, after what is fused into them: by name, in the order of the layers.
+  std::vector<std::string> layer_outputs() const;
 
   const plan::PlanState& state() const { return *state_; }
 

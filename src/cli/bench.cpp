@@ -25,6 +25,7 @@ struct BenchCommand {
   int streams = 1;
   BenchOptions bench;
   std::vector<std::string> peers = {"dense"};
+  int peer_limit = 300;  // seconds
 };
 
 // What takes part in a race besides the network itself.
@@ -79,10 +80,9 @@ bool wants(const BenchCommand& options, const std::string& peer) {
   return std::find(options.peers.begin(), options.peers.end(), peer) != options.peers.end();
 }
 
-Status add_dense(Context& context, const BenchCommand& options, const Graph& graph, Field& field) {
-  CompileOptions compile = compile_options(context, options.network);
-  compile.weights = WeightUse::kDense;
-  auto dense = compile_network(graph, options.network.file + " as dense", compile);
+Status add_dense(const BenchCommand& options, Field& field) {
+  const Progress progress(fmt::format("compiling {} as dense", options.network.file));
+  auto dense = dense_twin(field.plan);
   if (!dense) return error_in(options.network.file, dense.error());
   field.dense.emplace(*std::move(dense));
   return {};
@@ -104,7 +104,8 @@ Status add_peers(Context& context, const BenchCommand& options, const Graph& gra
                                     .inputs = field.inputs,
                                     .threads = field.plan.threads(),
                                     .dtype = context.common.dtype.value_or(DType::kF32),
-                                    .folder = folder.path()});
+                                    .folder = folder.path(),
+                                    .limit = std::chrono::seconds(options.peer_limit)});
     if (!peer) return tl::unexpected<Error>(peer.error());
     field.peers.push_back(*std::move(peer));
   }
@@ -128,15 +129,15 @@ Result<Field> gather(Context& context, const BenchCommand& options, const Tempor
   if (!outputs) return error_in(options.network.file, outputs.error());
   field.load_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   field.peak_rss_mb = peak_rss_mb();
-  if (!graph) return field;
-  const DType dtype = context.common.dtype.value_or(DType::kF32);
+  const DType dtype = parse_dtype(field.plan.report().dtype).value_or(DType::kF32);
   if (wants(options, "dense")) {
-    if (auto added = add_dense(context, options, *graph, field); !added) return tl::unexpected<Error>(added.error());
+    if (auto added = add_dense(options, field); !added) return tl::unexpected<Error>(added.error());
     const auto dense_outputs = Session(*field.dense).run(field.inputs);
     if (!dense_outputs) return error_in(options.network.file, dense_outputs.error());
     if (auto same = check_outputs("our dense", *outputs, *dense_outputs, dtype); !same)
       return error_in(options.network.file, same.error());
   }
+  if (!graph) return field;
   if (auto added = add_peers(context, options, *graph, folder, field); !added)
     return tl::unexpected<Error>(added.error());
   for (const auto& peer : field.peers)
@@ -247,8 +248,6 @@ void print_table(const Context& context, const Field& field, const BenchCommand&
                 short_ms(timings.ours.p90_ms), short_ms(timings.ours.p99_ms), timings.items_per_second, shapes,
                 field.plan.threads(), options.streams, field.plan.report().dtype, field.plan.report().isa);
   context.print("loaded in {} ms, at most {:.0f} MB of memory", short_ms(field.load_ms), field.peak_rss_mb);
-  if (is_plan_file(options.network.file))
-    context.print("a Plan holds no dense twin; give the ONNX file to race against dense and peers");
 }
 
 Status run_bench(Context& context, const BenchCommand& options) {
@@ -297,6 +296,11 @@ void add_bench(CLI::App& app, Context& context) {
       ->delimiter(',')
       ->check(CLI::IsMember({"dense", "ort", "openvino", "deepsparse"}))
       ->type_name("P,...");
+  command
+      ->add_option("--peer-limit", options->peer_limit,
+                   "Seconds that another engine may take to load, and for a call, before it is ended (default 300)")
+      ->check(CLI::Range(1, 86400))
+      ->type_name("S");
   set_action(command, context, [options](Context& c) { return run_bench(c, *options); });
 }
 

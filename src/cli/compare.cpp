@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <espalier/files.hpp>
 #include <memory>
-#include <set>
 
 #include "difference.hpp"
 #include "planned_network.hpp"
@@ -19,11 +18,6 @@ struct CompareCommand {
 };
 
 using Outputs = std::vector<NamedTensor>;
-
-Result<Outputs> run_plan(const Plan& plan, const std::vector<NamedTensor>& inputs, int threads) {
-  Session session(plan, {.threads = threads});
-  return session.run(inputs);
-}
 
 const NamedTensor* find(const Outputs& outputs, const std::string& name) {
   const auto found = std::find_if(outputs.begin(), outputs.end(), [&](const auto& o) { return o.name == name; });
@@ -44,60 +38,41 @@ Result<std::vector<Difference>> compare_outputs(const Outputs& a, const Outputs&
   return differences;
 }
 
-std::set<std::string> product_values(const Graph& graph) {
-  std::set<std::string> names;
-  for (const Node& node : graph.nodes)
-    if (node.op == "Conv" || node.op == "Gemm" || node.op == "MatMul")
-      if (!node.outputs.empty() && node.outputs[0] != kNoValue) names.insert(graph.value(node.outputs[0]).name);
-  return names;
+// A layer that both networks have: the value that it writes, by name.
+struct CommonLayer {
+  std::string name, value;
+};
+
+std::vector<CommonLayer> common_layers(const Plan& a, const Plan& b) {
+  const std::vector<std::string> values_a = a.layer_outputs(), values_b = b.layer_outputs();
+  std::vector<CommonLayer> common;
+  for (std::size_t i = 0; i < values_a.size(); ++i)
+    if (!values_a[i].empty() && std::find(values_b.begin(), values_b.end(), values_a[i]) != values_b.end())
+      common.push_back({a.report().layers[i].name, values_a[i]});
+  return common;
 }
 
-// The products that both graphs have by name become outputs, in the order of the first.
-void expose(Graph& graph, const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    const ValueId id = graph.find(name);
-    if (std::find(graph.outputs.begin(), graph.outputs.end(), id) == graph.outputs.end()) graph.outputs.push_back(id);
-  }
-}
-
-std::vector<std::string> common_products(const Graph& a, const Graph& b) {
-  const std::set<std::string> in_a = product_values(a), in_b = product_values(b);
+// What a network computes, its own outputs first, then those of the layers.
+Result<Outputs> run_network(const Plan& plan, const std::string& file, const std::vector<CommonLayer>& layers,
+                            const std::vector<NamedTensor>& inputs, int threads) {
   std::vector<std::string> names;
-  for (const Node& node : a.nodes) {
-    if (node.outputs.empty() || node.outputs[0] == kNoValue) continue;
-    const std::string& name = a.value(node.outputs[0]).name;
-    if (in_a.count(name) > 0 && in_b.count(name) > 0) names.push_back(name);
-  }
-  return names;
+  for (const CommonLayer& layer : layers) names.push_back(layer.value);
+  const auto exposed = with_layer_outputs(plan, names);
+  if (!exposed) return error_in(file, exposed.error());
+  Session session(*exposed, {.threads = threads});
+  auto outputs = session.run(inputs);
+  if (!outputs) return error_in(file, outputs.error());
+  return outputs;
 }
 
-Result<std::vector<Difference>> compare_layers(Context& context, const CompareCommand& options,
-                                               const std::vector<NamedTensor>& inputs) {
-  auto a = load_graph(context, options.a.file);
-  if (!a) return tl::unexpected<Error>(a.error());
-  auto b = load_graph(context, options.b.file);
-  if (!b) return tl::unexpected<Error>(b.error());
-  const std::vector<std::string> names = common_products(*a, *b);
-  if (names.empty()) return std::vector<Difference>{};
-  expose(*a, names);
-  expose(*b, names);
-  CompileOptions compile_a = compile_options(context, options.a);
-  compile_a.dtype = DType::kF32;
-  const auto plan_a = compile_network(*a, options.a.file, compile_a);
-  if (!plan_a) return tl::unexpected<Error>(plan_a.error());
-  const auto plan_b = compile_network(*b, options.b.file, compile_options(context, options.b));
-  if (!plan_b) return tl::unexpected<Error>(plan_b.error());
-  const auto outputs_a = run_plan(*plan_a, inputs, context.common.threads);
-  if (!outputs_a) return error_in(options.a.file, outputs_a.error());
-  const auto outputs_b = run_plan(*plan_b, inputs, context.common.threads);
-  if (!outputs_b) return error_in(options.b.file, outputs_b.error());
+// Layers whose shapes differ are left out: they are not the same layer.
+std::vector<Difference> compare_layers(const std::vector<CommonLayer>& layers, const Outputs& a, const Outputs& b) {
   std::vector<Difference> differences;
-  for (const std::string& name : names) {
-    const NamedTensor* layer_a = find(*outputs_a, name);
-    const NamedTensor* layer_b = find(*outputs_b, name);
-    if (layer_a == nullptr || layer_b == nullptr) continue;
-    auto difference = measure_difference(name, layer_a->tensor, layer_b->tensor);
-    if (difference) differences.push_back(*difference);
+  for (const CommonLayer& layer : layers) {
+    const NamedTensor *left = find(a, layer.value), *right = find(b, layer.value);
+    if (left == nullptr || right == nullptr) continue;
+    if (auto difference = measure_difference(layer.name, left->tensor, right->tensor))
+      differences.push_back(*difference);
   }
   return differences;
 }
@@ -135,18 +110,16 @@ Status run_compare(Context& context, const CompareCommand& options) {
     if (!read) return error_in(options.input, read.error());
     inputs = *std::move(read);
   }
-  const auto outputs_a = run_plan(*plan_a, inputs, context.common.threads);
-  if (!outputs_a) return error_in(options.a.file, outputs_a.error());
-  const auto outputs_b = run_plan(*plan_b, inputs, context.common.threads);
-  if (!outputs_b) return error_in(options.b.file, outputs_b.error());
-  const auto outputs = compare_outputs(*outputs_a, *outputs_b);
+  const std::vector<CommonLayer> common = common_layers(*plan_a, *plan_b);
+  const auto outputs_a = run_network(*plan_a, options.a.file, common, inputs, context.common.threads);
+  if (!outputs_a) return tl::unexpected<Error>(outputs_a.error());
+  const auto outputs_b = run_network(*plan_b, options.b.file, common, inputs, context.common.threads);
+  if (!outputs_b) return tl::unexpected<Error>(outputs_b.error());
+  const std::size_t own_a = plan_a->outputs().size(), own_b = plan_b->outputs().size();
+  const auto outputs = compare_outputs({outputs_a->begin(), outputs_a->begin() + static_cast<std::ptrdiff_t>(own_a)},
+                                       {outputs_b->begin(), outputs_b->begin() + static_cast<std::ptrdiff_t>(own_b)});
   if (!outputs) return tl::unexpected<Error>(outputs.error());
-  std::vector<Difference> layers;
-  if (!is_plan_file(options.a.file) && !is_plan_file(options.b.file)) {
-    auto compared = compare_layers(context, options, inputs);
-    if (!compared) return tl::unexpected<Error>(compared.error());
-    layers = *std::move(compared);
-  }
+  const std::vector<Difference> layers = compare_layers(common, *outputs_a, *outputs_b);
   context.json["outputs"] = to_json(*outputs);
   context.json["layers"] = to_json(layers);
   print(context, "layer", layers);

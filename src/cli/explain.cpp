@@ -17,30 +17,18 @@ struct ExplainCommand {
 
 Result<PlanReport> measured_report(Context& context, const ExplainCommand& options) {
   const std::string& file = options.network.file;
-  const auto graph = load_graph(context, file);
-  if (!graph) return tl::unexpected<Error>(graph.error());
-  CompileOptions compile = compile_options(context, options.network);
-  const auto plan = compile_network(*graph, file, compile);
+  const auto plan = load_or_compile(context, options.network);
   if (!plan) return tl::unexpected<Error>(plan.error());
-  compile.weights = WeightUse::kDense;
-  const auto dense = compile_network(*graph, file + " as dense", compile);
-  if (!dense) return error_in(file, dense.error());
   const Progress progress("measuring " + file);
+  const auto dense = dense_twin(*plan);
+  if (!dense) return error_in(file, dense.error());
   auto report = measure_layers(*plan, *dense, random_inputs(*plan, context.common.seed), {.seconds = options.seconds});
   if (!report) return error_in(file, report.error());
   return report;
 }
 
-// A saved Plan knows its reasons; what dense would take can only be measured from the graph.
-Result<PlanReport> saved_report(Context& context, const NetworkOptions& network) {
-  const auto plan = load_or_compile(context, network);
-  if (!plan) return tl::unexpected<Error>(plan.error());
-  return plan->report();
-}
-
 Status run_explain(Context& context, const ExplainCommand& options) {
-  const bool saved = is_plan_file(options.network.file);
-  const auto report = saved ? saved_report(context, options.network) : measured_report(context, options);
+  const auto report = measured_report(context, options);
   if (!report) return tl::unexpected<Error>(report.error());
   context.json["layers"] = layers_json(*report);
   context.json["conversions"] = conversions_json(*report);
@@ -48,7 +36,6 @@ Status run_explain(Context& context, const ExplainCommand& options) {
   context.json["isa"] = report->isa;
   context.json["threads"] = report->threads;
   context.print("{}", to_text(*report));
-  if (saved) context.print("times are from when the Plan was compiled; give the ONNX file to measure against dense");
   return {};
 }
 

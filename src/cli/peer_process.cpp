@@ -1,12 +1,14 @@
 #include "peer_process.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <espalier/files.hpp>
 #include <filesystem>
@@ -94,8 +96,9 @@ Result<std::unique_ptr<PeerProcess>> PeerProcess::start(const PeerJob& job) {
                            *pipes, peer->log_);
   close(pipes->to_child[0]);
   close(pipes->from_child[1]);
-  peer->to_child_ = fdopen(pipes->to_child[1], "w");
-  peer->from_child_ = fdopen(pipes->from_child[0], "r");
+  peer->to_child_ = pipes->to_child[1];
+  peer->from_child_ = pipes->from_child[0];
+  peer->limit_ = job.limit;
   if (!child) return tl::unexpected<Error>(child.error());
   peer->child_ = *child;
   const auto hello = peer->read_line();
@@ -110,25 +113,53 @@ Result<std::unique_ptr<PeerProcess>> PeerProcess::start(const PeerJob& job) {
 }
 
 PeerProcess::~PeerProcess() {
-  if (to_child_ != nullptr) std::fclose(to_child_);
-  if (from_child_ != nullptr) std::fclose(from_child_);
-  if (child_ > 0) waitpid(child_, nullptr, 0);
+  if (to_child_ >= 0) close(to_child_);  // the end of its input ends it
+  if (from_child_ >= 0) close(from_child_);
+  if (child_ <= 0) return;
+  constexpr int kTries = 200;
+  constexpr useconds_t kPause = 10'000;
+  for (int i = 0; i < kTries; ++i) {
+    if (waitpid(child_, nullptr, WNOHANG) != 0) return;
+    usleep(kPause);
+  }
+  kill(child_, SIGKILL);
+  waitpid(child_, nullptr, 0);
 }
 
 Result<double> PeerProcess::run() {
-  if (std::fputs("run\n", to_child_) < 0 || std::fflush(to_child_) != 0) return last_words("stopped");
+  constexpr std::string_view kRun = "run\n";
+  if (write(to_child_, kRun.data(), kRun.size()) != static_cast<ssize_t>(kRun.size())) return last_words("stopped");
   const auto line = read_line();
   if (!line) return tl::unexpected<Error>(line.error());
-  return std::strtod(line->c_str(), nullptr);
+  char* end = nullptr;
+  const double ms = std::strtod(line->c_str(), &end);
+  if (line->empty() || *end != '\0' || !(ms >= 0)) return last_words("said '" + *line + "' instead of a time");
+  return ms;
 }
 
 Result<std::string> PeerProcess::read_line() {
-  std::string line;
-  for (int c = std::fgetc(from_child_); c != EOF; c = std::fgetc(from_child_)) {
-    if (c == '\n') return line;
-    line += static_cast<char>(c);
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + limit_;
+  for (;;) {
+    if (const std::size_t end = unread_.find('\n'); end != std::string::npos) {
+      std::string line = unread_.substr(0, end);
+      unread_.erase(0, end + 1);
+      return line;
+    }
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd readable{from_child_, POLLIN, 0};
+    const int ready = left > 0 ? poll(&readable, 1, static_cast<int>(left)) : 0;
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) {
+      kill(child_, SIGKILL);
+      return last_words(fmt::format("gave no answer within {} s and was ended", limit_.count()));
+    }
+    std::array<char, 4096> bytes;
+    const ssize_t count = read(from_child_, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return last_words("stopped");
+    unread_.append(bytes.data(), static_cast<std::size_t>(count));
   }
-  return last_words("stopped");
 }
 
 tl::unexpected<Error> PeerProcess::last_words(const std::string& what) const {

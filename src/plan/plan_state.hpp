@@ -80,10 +80,12 @@ class PlanState {
   // Made anew and not remembered, with other choices: for trials.
   Result<Program> make_program(const std::vector<Shape>& shapes, const std::vector<ProductChoice>& choices) const;
 
-  WeightStore& weights() const { return weights_; }
+  WeightStore& weights() const { return *weights_; }
+  // Uses the packed weights of another state, whose nodes and choices are the same.
+  void share_weights(const PlanState& other) { weights_ = other.weights_; }
 
  private:
-  mutable WeightStore weights_;
+  std::shared_ptr<WeightStore> weights_ = std::make_shared<WeightStore>();
   mutable std::mutex mutex_;
   mutable std::map<std::vector<Shape>, std::shared_ptr<const Program>> programs_;
 };

@@ -1,6 +1,8 @@
 """compile, run, compare, eval, bench and explain against numpy, and what they refuse."""
 
 import os
+import sys
+import textwrap
 import unittest
 
 import numpy as np
@@ -79,10 +81,21 @@ class Execution(EspalierCase):
     def test_compare_says_how_far_networks_are_apart(self):
         same = self.result("compare", self.file, self.file)
         self.assertEqual([o["max_abs"] for o in same["outputs"]], [0])
-        self.assertEqual([l["name"] for l in same["layers"]], ["h", "y"])
+        self.assertEqual([l["name"] for l in same["layers"]], ["hidden", "scores"])
+        self.assertEqual([l["max_abs"] for l in same["layers"]], [0, 0])
         self.succeeds("prune", self.file, "-o", self.path("half.onnx"), "--pattern", "block:8x8", "--density", "0.5")
         different = self.result("compare", self.file, self.path("half.onnx"))
         self.assertGreater(different["outputs"][0]["max_rel"], 0.01)
+        for file in ("net", "half"):
+            self.succeeds("compile", self.path(f"{file}.onnx"), "-o", self.path(f"{file}.espl"))
+        # The same differences whether networks come as models or as Plans of them.
+        for a, b in (("net.espl", "half.onnx"), ("net.onnx", "half.espl"), ("net.espl", "half.espl")):
+            with self.subTest(a=a, b=b):
+                found = self.result("compare", self.path(a), self.path(b))
+                self.assertEqual([l["name"] for l in found["layers"]], ["hidden", "scores"])
+                for kind in ("outputs", "layers"):
+                    for one, other in zip(found[kind], different[kind]):
+                        self.assertAlmostEqual(one["max_rel"], other["max_rel"], places=5)
 
     def test_eval_counts_what_is_right(self):
         x = weights(64, 32, seed=5)
@@ -111,10 +124,67 @@ class Execution(EspalierCase):
                                           "predicted_ms", "measured_ms", "dense_ms"})
             self.assertTrue(layer["kernel"] and layer["reason"])
 
+    def test_a_plan_is_raced_and_explained_against_its_dense_twin(self):
+        self.succeeds("prune", self.file, "-o", self.path("half.onnx"), "--pattern", "block:8x8", "--density", "0.5")
+        plan = self.path("half.espl")
+        self.succeeds("compile", self.path("half.onnx"), "-o", plan, "--batch", "8")
+        timed = self.result("bench", plan, "--peers", "dense", "--seconds", "0.2", "--warmup", "0")
+        for field in ("dense_median_ms", "speedup", "best_dense_ms", "speedup_best"):
+            self.assertGreater(timed[field], 0, field)
+        self.assertEqual(timed["shapes"], {"x": [8, 32]})
+        for layer in self.result("explain", plan, "--seconds", "0.2")["layers"]:
+            self.assertGreater(layer["measured_ms"], 0)
+            self.assertGreater(layer["dense_ms"], 0)
+        self.fails("other engines read ONNX", "bench", plan, "--peers", "ort")
+
     def test_streams(self):
         timed = self.result("bench", self.file, "--streams", "2", "--seconds", "0.2", "--warmup", "0")
         self.assertEqual(timed["streams"], 2)
         self.fails("other engines are timed with one stream", "bench", self.file, "--streams", "2", "--peers", "ort")
+
+    def stand_in(self, body):
+        """Puts a program in the place of the Python that runs other engines; it sees the arguments of peer_worker.py."""
+        (self.folder / "bin").mkdir(exist_ok=True)
+        program = self.folder / "bin" / "python"
+        program.write_text(f"#!{sys.executable}\nimport json, sys, time\nimport numpy as np\n" + textwrap.dedent(body))
+        program.chmod(0o755)
+        os.environ["ESPALIER_PEERS"] = str(self.folder)
+        self.addCleanup(os.environ.pop, "ESPALIER_PEERS", None)
+        np.savez(self.path("weights.npz"), first=self.first, second=self.second)
+
+    PEER = """
+        engine, model, inputs, outputs, threads, dtype = sys.argv[3:9]
+        weights = np.load(%r)
+        x = np.load(inputs)["x"]
+        np.savez(outputs, y=np.maximum(x @ weights["first"], 0) @ weights["second"] + %r)
+        print(json.dumps({"version": "7." + dtype}), flush=True)
+        for _ in sys.stdin:
+            print(0.25, flush=True)
+    """
+    RACE = ("--seconds", "0.1", "--warmup", "0", "--peers", "ort")
+
+    def test_a_peer_that_agrees_is_timed(self):
+        self.stand_in(self.PEER % (self.path("weights.npz"), 0.0))
+        timed = self.result("bench", self.file, *self.RACE)
+        self.assertEqual(timed["peers"], [{"name": "ort", "version": "7.f32", "median_ms": 0.25}])
+        self.assertEqual((timed["best_dense_ms"], timed["dense_median_ms"]), (0.25, None))
+
+    def test_a_peer_that_disagrees_is_not_timed(self):
+        self.stand_in(self.PEER % (self.path("weights.npz"), 1.0))
+        self.fails("differs from that of ort", "bench", self.file, *self.RACE)
+
+    def test_peers_that_fail(self):
+        right = self.PEER % (self.path("weights.npz"), 0.0)
+        for body, message in (
+            ("sys.exit('no such engine here')", "peer ort stopped: no such engine here"),
+            ("print('hello', flush=True)", "peer ort said 'hello'"),
+            ("time.sleep(600)", "peer ort gave no answer within 1 s and was ended"),
+            (right.replace("print(0.25, flush=True)", "time.sleep(600)"), "gave no answer within 1 s"),
+            (right.replace("0.25", "'soon'"), "said 'soon' instead of a time"),
+        ):
+            with self.subTest(message):
+                self.stand_in(body.replace("print(0.25, flush=True)\n        time", "time"))
+                self.fails(message, "bench", self.file, *self.RACE, "--peer-limit", "1")
 
     def test_peers_without_their_environment(self):
         os.environ["ESPALIER_PEERS"] = self.path("nowhere")
