@@ -35,6 +35,16 @@ std::string command_path(const CLI::App& app) {
   return parsed.empty() ? app.get_name() : app.get_name() + " " + parsed.front()->get_name();
 }
 
+// What CLI11 calls a missing subcommand may be one that does not exist.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (!app.get_subcommands().empty() || first.empty() || first.starts_with("-")) return error.what();
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  return fmt::format("unknown command '{}'; the commands are {}", first, names);
+}
+
 int run_action(Context& context) {
   if (context.common.isa) set_isa_ceiling(*context.common.isa);
   Status done = context.action(context);
@@ -63,8 +73,8 @@ int run_command_line(int argc, char** argv) {
     fmt::print("{}\n", call.what());
     return 0;
   } catch (const CLI::ParseError& error) {
-    return report_error(fmt::format("{} (see {} --help)", error.what(), command_path(app)), "usage",
-                        json_target(argc, argv), 2);
+    return report_error(fmt::format("{} (see {} --help)", usage_message(app, error, argc, argv), command_path(app)),
+                        "usage", json_target(argc, argv), 2);
   }
   return run_action(context);
 }

@@ -31,6 +31,7 @@ void write_json_fields(Json& json, const SpmmReport& report) {
   json["predicted_ms"] = report.predicted_ms;
   json["peers"] = Json::array();
   for (const PeerTimes& peer : report.peers) json["peers"].push_back(times_json(peer));
+  json["static"] = Json();  // of --mode dynamic
   if (report.static_plan)
     json["static"] = {{"cold_ms", report.static_plan->cold_ms}, {"hot_ms", report.static_plan->hot_ms}};
   json["rounds"] = report.rounds;

@@ -21,6 +21,9 @@ class Usage(EspalierCase):
     def test_no_command(self):
         self.fails("A subcommand is required", code=2)
 
+    def test_unknown_command(self):
+        self.fails("unknown command 'prone'; the commands are machine, model, info, prune", "prone", "resnet20", code=2)
+
     def test_unknown_option(self):
         self.fails("not expected: --fast (see espalier machine --help)", "machine", "--fast", code=2)
 
