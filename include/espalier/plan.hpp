@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -124,6 +125,9 @@ ESPALIER_API std::string to_text(const PlanReport& report);
 // Writes `.espl`: safetensors whose metadata holds one JSON description (docs/formats.md); the file is replaced only
 // when complete. Errors: kIo with the path.
 ESPALIER_API Status save_plan(const Plan& plan, const std::string& path);
+// The same network compiled for several instruction sets in one file, which share the graph and what they pack alike;
+// load_plan takes the highest that may be used. Error also: kInvalidArgument when the Plans differ in more.
+ESPALIER_API Status save_plan(std::span<const Plan> plans, const std::string& path);
 
 struct LoadPlanOptions {
   int threads = 0;              // 0: as it was planned, lowered to available_cores()

@@ -95,9 +95,19 @@ PlanReport report_from_json(const Json& json) {
   return report;
 }
 
-Status check_machine(const Json& description, Isa ceiling, const std::string& path) {
-  ESPALIER_ASSIGN(const Isa planned, parse_isa(description.at("isa").get<std::string>()));
-  if (planned <= ceiling) return {};
+// The variant for the highest instruction set that may be used here.
+Result<Json> choose_variant(const Json& description, Isa ceiling, const std::string& path) {
+  const Json* best = nullptr;
+  Isa best_isa = Isa::kScalar;
+  std::string held;
+  for (const Json& variant : description.at("variants")) {
+    ESPALIER_ASSIGN(const Isa isa, parse_isa(variant.at("isa").get<std::string>()));
+    held += fmt::format("{}{}", held.empty() ? "" : " and ", to_string(isa));
+    if (isa > ceiling || (best != nullptr && isa <= best_isa)) continue;
+    best = &variant;
+    best_isa = isa;
+  }
+  if (best != nullptr) return *best;
   const std::vector<std::string> here = feature_names(machine_features());
   std::string missing;
   for (const Json& feature : description.at("features")) {
@@ -106,8 +116,9 @@ Status check_machine(const Json& description, Isa ceiling, const std::string& pa
   }
   return fail(ErrorCode::kUnsupported,
               "{}: planned for {}, but {} is the highest that may be used here{}{}; compile the model again on this "
-              "machine, or with --portable",
-              path, to_string(planned), to_string(ceiling), missing.empty() ? "" : "; this machine lacks", missing);
+              "machine, with --isa and a list, or with --portable",
+              path, held.empty() ? "nothing" : held, to_string(ceiling), missing.empty() ? "" : "; this machine lacks",
+              missing);
 }
 
 Result<ProductChoice> choice_from_json(const Json& json, const std::string& path) {
@@ -183,13 +194,13 @@ Result<Plan> read_plan(const std::string& path, const LoadPlanOptions& options) 
   if (description.at("packing").get<std::string>() == "portable")
     return load_portable(std::move(graph), shapes, settings);
 
-  ESPALIER_TRY(check_machine(description, settings.isa, path));
-  ESPALIER_ASSIGN(settings.isa, parse_isa(description.at("isa").get<std::string>()));
+  ESPALIER_ASSIGN(const Json variant, choose_variant(description, settings.isa, path));
+  ESPALIER_ASSIGN(settings.isa, parse_isa(variant.at("isa").get<std::string>()));
   auto state = std::make_shared<PlanState>();
   state->settings = settings;
   state->graph = std::move(graph);
-  state->slice = std::max<std::int64_t>(0, description.at("slice").get<std::int64_t>());
-  const Json& choices = description.at("choices");
+  state->slice = std::max<std::int64_t>(0, variant.at("slice").get<std::int64_t>());
+  const Json& choices = variant.at("choices");
   if (choices.size() != state->graph.nodes.size()) return damaged(path, "the choices do not match the nodes");
   for (std::size_t i = 0; i < choices.size(); ++i) {
     ESPALIER_ASSIGN(ProductChoice choice, choice_from_json(choices[i], path));
@@ -199,7 +210,7 @@ Result<Plan> read_plan(const std::string& path, const LoadPlanOptions& options) 
       ESPALIER_TRY(fetch_packed(reader, choices[i]["packed"], static_cast<int>(i), choice, *state));
     state->choices.push_back(choice);
   }
-  state->report = report_from_json(description.at("report"));
+  state->report = report_from_json(variant.at("report"));
   ESPALIER_TRY(finish_plan(*state, shapes));
   return Plan(std::move(state));
 }

@@ -12,7 +12,7 @@
 
 namespace espalier::plan {
 
-inline constexpr int kPlanFormat = 1;
+inline constexpr int kPlanFormat = 2;
 inline constexpr std::string_view kDescriptionKey = "espalier_plan", kDescriptionHashKey = "espalier_plan_xxh3";
 
 // 16 hexadecimal digits.

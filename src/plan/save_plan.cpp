@@ -1,4 +1,5 @@
 // Writing Plan files.
+#include <algorithm>
 #include <cstring>
 #include <espalier/files.hpp>
 #include <espalier/version.hpp>
@@ -28,7 +29,9 @@ constexpr std::size_t kPadding = 64;
 
 class Writer {
  public:
+  // A key that is there already is left alone: several instruction sets share what they pack alike.
   void add(const std::string& key, const Tensor& tensor, bool hashed) {
+    if (tensors_.contains(key)) return;
     const std::size_t padded = (tensor.bytes() + kPadding - 1) / kPadding * kPadding;
     Tensor flat(DType::kU8, {static_cast<std::int64_t>(padded)});
     if (tensor.bytes() != 0) std::memcpy(flat.raw(), tensor.raw(), tensor.bytes());
@@ -90,58 +93,100 @@ Json report_to_json(const PlanReport& report) {
           {"weight_bytes", report.weight_bytes}, {"arena_bytes", report.arena_bytes}};
 }
 
+Json choice_to_json(const PlanState& state, std::size_t node, Writer& writer) {
+  const ProductChoice& choice = state.choices[node];
+  Json entry{{"family", family_name(choice.family)},
+             {"pattern", to_string(state.patterns[node].pattern)},
+             {"density", state.patterns[node].density}};
+  if (choice.family == ProductChoice::Family::kProduct) entry["kernel"] = choice.product;
+  if (choice.family != ProductChoice::Family::kPlanar) return entry;
+  entry["kernel"] = choice.planar.name();
+  const int rows = choice.planar.kernel->rows;
+  const conv::PackedConv packed = state.weights().planar(static_cast<int>(node), rows);
+  if (state.settings.packing != Packing::kNative || !packed.values.defined()) return entry;
+  const PackedKeys keys = packed_keys(static_cast<int>(node), rows);
+  entry["packed"] = {{"out_channels", packed.out_channels},
+                     {"in_channels", packed.in_channels},
+                     {"taps", packed.taps},
+                     {"rows", packed.rows},
+                     {"cols", packed.cols}};
+  writer.add(keys.starts, packed.starts, true);
+  writer.add(keys.columns, packed.columns, true);
+  writer.add(keys.values, packed.values, false);
+  writer.add(keys.bias, packed.bias, false);
+  return entry;
+}
+
+// What differs between the instruction sets that a Plan holds.
+Json variant_to_json(const PlanState& state, Writer& writer) {
+  Json choices = Json::array();
+  for (std::size_t node = 0; node < state.choices.size(); ++node)
+    choices.push_back(choice_to_json(state, node, writer));
+  return {{"isa", to_string(state.settings.isa)},
+          {"slice", state.slice},
+          {"choices", std::move(choices)},
+          {"report", report_to_json(state.report)}};
+}
+
+// Whether two states are of one network, planned for the same shapes and type.
+bool is_variant(const PlanState& a, const PlanState& b) {
+  const auto same_node = [](const Node& x, const Node& y) {
+    return x.op == y.op && x.name == y.name && x.inputs == y.inputs && x.outputs == y.outputs;
+  };
+  const auto same_port = [](const TensorInfo& x, const TensorInfo& y) {
+    return x.name == y.name && x.planned == y.planned;
+  };
+  return a.graph.value_count() == b.graph.value_count() && a.settings.dtype == b.settings.dtype &&
+         a.settings.packing == b.settings.packing && a.settings.weights == b.settings.weights &&
+         std::equal(a.graph.nodes.begin(), a.graph.nodes.end(), b.graph.nodes.begin(), b.graph.nodes.end(),
+                    same_node) &&
+         std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end(), same_port);
+}
+
+Status check_variants(std::span<const Plan> plans) {
+  if (plans.empty()) return fail(ErrorCode::kInvalidArgument, "save_plan: there is no Plan to write");
+  const PlanState& first = plans[0].state();
+  if (plans.size() > 1 && first.settings.packing == Packing::kPortable)
+    return fail(ErrorCode::kInvalidArgument,
+                "a portable Plan is packed when it is loaded, for any instruction set: it takes one, not {}",
+                plans.size());
+  std::set<Isa> seen;
+  for (const Plan& plan : plans) {
+    if (!is_variant(first, plan.state()))
+      return fail(ErrorCode::kInvalidArgument, "Plans '{}' and '{}' differ in more than the instruction set",
+                  plans[0].name(), plan.name());
+    if (!seen.insert(plan.state().settings.isa).second)
+      return fail(ErrorCode::kInvalidArgument, "two of the Plans are for {}", to_string(plan.state().settings.isa));
+  }
+  return {};
+}
+
 }  // namespace
 
 }  // namespace espalier::plan
 
 namespace espalier {
 
-Status save_plan(const Plan& plan, const std::string& path) {
-  using plan::ProductChoice;
-  const plan::PlanState& state = plan.state();
+Status save_plan(const Plan& plan, const std::string& path) { return save_plan(std::span(&plan, 1), path); }
+
+Status save_plan(std::span<const Plan> plans, const std::string& path) {
+  ESPALIER_TRY(plan::check_variants(plans));
+  const plan::PlanState& state = plans[0].state();
   plan::Writer writer;
-  const bool native = state.settings.packing == Packing::kNative;
   plan::Json description{{"format", plan::kPlanFormat},
                          {"library", ESPALIER_VERSION_STRING},
-                         {"packing", native ? "native" : "portable"},
-                         {"isa", to_string(state.settings.isa)},
+                         {"packing", state.settings.packing == Packing::kNative ? "native" : "portable"},
                          {"features", feature_names(machine_features())},
                          {"threads", state.settings.threads},
                          {"dtype", to_string(state.settings.dtype)},
-                         {"slice", state.slice},
                          {"dense", state.settings.weights == WeightUse::kDense}};
   description["graph"] = plan::graph_to_json(
       state.graph, [&](const std::string& key, const Tensor& tensor) { writer.add(key, tensor, false); });
-  description["choices"] = plan::Json::array();
-  for (std::size_t i = 0; i < state.choices.size(); ++i) {
-    const ProductChoice& choice = state.choices[i];
-    plan::Json entry{{"family", plan::family_name(choice.family)},
-                     {"pattern", to_string(state.patterns[i].pattern)},
-                     {"density", state.patterns[i].density}};
-    if (choice.family == ProductChoice::Family::kProduct) entry["kernel"] = choice.product;
-    if (choice.family == ProductChoice::Family::kPlanar) {
-      entry["kernel"] = choice.planar.name();
-      const int node = static_cast<int>(i), rows = choice.planar.kernel->rows;
-      const conv::PackedConv packed = state.weights().planar(node, rows);
-      if (native && packed.values.defined()) {
-        const plan::PackedKeys keys = plan::packed_keys(node, rows);
-        entry["packed"] = {{"out_channels", packed.out_channels},
-                           {"in_channels", packed.in_channels},
-                           {"taps", packed.taps},
-                           {"rows", packed.rows},
-                           {"cols", packed.cols}};
-        writer.add(keys.starts, packed.starts, true);
-        writer.add(keys.columns, packed.columns, true);
-        writer.add(keys.values, packed.values, false);
-        writer.add(keys.bias, packed.bias, false);
-      }
-    }
-    description["choices"].push_back(std::move(entry));
-  }
+  description["variants"] = plan::Json::array();
+  for (const Plan& plan : plans) description["variants"].push_back(plan::variant_to_json(plan.state(), writer));
   plan::Json shapes = plan::Json::array();
   for (const TensorInfo& input : state.inputs) shapes.push_back(input.planned);
   description["planned"] = std::move(shapes);
-  description["report"] = plan::report_to_json(state.report);
   return writer.write(std::move(description), path);
 }
 

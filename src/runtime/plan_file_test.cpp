@@ -107,6 +107,35 @@ TEST_F(PlanFile, HigherInstructionSetIsRefusedByName) {
       << loaded.error().message;
 }
 
+TEST_F(PlanFile, HoldsSeveralInstructionSets) {
+  if (active_isa() < Isa::kAvx2) GTEST_SKIP() << "needs AVX2";
+  std::vector<Plan> plans;
+  for (const Isa isa : {active_isa(), Isa::kScalar}) plans.push_back(save({.isa = isa, .tuning = Tuning::kModel}));
+  const auto size_of_one = std::filesystem::file_size(path_);
+  ASSERT_TRUE(save_plan(plans, path_));
+  EXPECT_LT(std::filesystem::file_size(path_), 2 * size_of_one);  // the graph is there once
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const auto loaded = load_plan(path_, {.isa = i == 0 ? active_isa() : Isa::kScalar});
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_EQ(loaded->report().isa, plans[i].report().isa);
+    const Tensor expected = result_of(plans[i]), found = result_of(*loaded);
+    for (std::size_t at = 0; at < found.values<float>().size(); ++at)
+      EXPECT_EQ(found.values<float>()[at], expected.values<float>()[at]);
+  }
+}
+
+TEST_F(PlanFile, RefusesPlansThatDifferInMore) {
+  const Plan plan = save({.tuning = Tuning::kModel});
+  const auto twice = save_plan(std::vector{plan, plan}, path_);
+  ASSERT_FALSE(twice);
+  EXPECT_NE(twice.error().message.find("two of the Plans are for"), std::string::npos) << twice.error().message;
+  const auto other = save_plan(std::vector{plan, save({.isa = Isa::kScalar, .batch = 3})}, path_);
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().message.find("differ in more than the instruction set"), std::string::npos)
+      << other.error().message;
+  EXPECT_FALSE(save_plan(std::vector<Plan>{}, path_));
+}
+
 TEST_F(PlanFile, PortableLoadsBelowItsInstructionSet) {
   const Plan plan = save({.packing = Packing::kPortable});
   const auto loaded = load_plan(path_, {.isa = Isa::kScalar});

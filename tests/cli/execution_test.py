@@ -40,6 +40,20 @@ class Execution(EspalierCase):
                 self.succeeds("run", plan, "-i", "x=" + self.path("x.npy"), "-o", "y=" + self.path("y.npy"))
                 np.testing.assert_allclose(np.load(self.path("y.npy")), self.expected(), rtol=1e-4, atol=1e-4)
 
+    def test_a_plan_for_several_instruction_sets(self):
+        here = self.result("machine")["isa"]
+        if here == "scalar":
+            self.skipTest("needs a second instruction set")
+        plan = self.path("net.espl")
+        made = self.result("compile", self.file, "-o", plan, "--batch", "3", "--isa", "scalar," + here)
+        self.assertEqual(made["isa"], [here, "scalar"])
+        for isa in (here, "scalar"):
+            self.assertEqual(self.result("bench", plan, "--isa", isa, "--seconds", "0.05", "--warmup", "0")["isa"], isa)
+            self.succeeds("run", plan, "--isa", isa, "-i", "x=" + self.path("x.npy"), "-o", "y=" + self.path("y.npy"))
+            np.testing.assert_allclose(np.load(self.path("y.npy")), self.expected(), rtol=1e-4, atol=1e-4)
+        self.fails("leave out the list of --isa", "compile", self.file, "-o", plan, "--portable", "--isa", "scalar,avx2")
+        self.fails("unknown instruction set 'sse9'", "compile", self.file, "-o", plan, "--isa", "scalar,sse9", code=2)
+
     def test_a_broken_plan_is_refused(self):
         plan = self.path("net.espl")
         self.succeeds("compile", self.file, "-o", plan)
