@@ -53,6 +53,11 @@ function(espalier_set_isa_flags)
   endforeach()
 endfunction()
 
+# For tests and commands, whose own code runs once: optimising it takes longer than running it.
+function(espalier_compile_quickly target)
+  target_compile_options(${target} PRIVATE $<IF:$<BOOL:${ESPALIER_SANITIZE}>,-O0,-O1>)
+endfunction()
+
 function(espalier_component name)
   cmake_parse_arguments(arg "" "" "LIBRARIES;DEFINITIONS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -101,6 +106,7 @@ function(espalier_add_unit_tests)
       target_link_libraries(espalier_${component}_test PRIVATE rapidcheck)
     endif()
     target_compile_definitions(espalier_${component}_test PRIVATE ESPALIER_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    espalier_compile_quickly(espalier_${component}_test)
     # The label's words choose what `scripts/test --all` repeats: under every instruction set, and under ThreadSanitizer.
     # One label holds them all, since gtest_discover_tests splits lists.
     set(label unit)
