@@ -16,6 +16,7 @@ void add_eval(CLI::App& app, Context& context);
 void add_bench(CLI::App& app, Context& context);
 void add_explain(CLI::App& app, Context& context);
 void add_spmm(CLI::App& app, Context& context);
+void add_estimate(CLI::App& app, Context& context);
 
 inline void add_commands(CLI::App& app, Context& context) {
   add_machine(app, context);
@@ -29,6 +30,7 @@ inline void add_commands(CLI::App& app, Context& context) {
   add_bench(app, context);
   add_explain(app, context);
   add_spmm(app, context);
+  add_estimate(app, context);
 }
 
 }  // namespace espalier::cli

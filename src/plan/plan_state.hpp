@@ -27,7 +27,6 @@ struct PlanSettings {
   DType dtype = DType::kF32;
   WeightUse weights = WeightUse::kSparse;
   Packing packing = Packing::kNative;
-  ArenaUse arena = ArenaUse::kCompact;
 };
 
 // How one product (Conv, Gemm, MatMul) runs.

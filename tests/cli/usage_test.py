@@ -4,7 +4,8 @@ import unittest
 
 from espalier_case import EspalierCase
 
-COMMANDS = ["machine", "model", "info", "prune", "compile", "run", "compare", "eval", "bench", "explain", "spmm"]
+COMMANDS = ["machine", "model", "info", "prune", "compile", "run", "compare", "eval", "bench", "explain", "spmm",
+            "estimate"]
 
 
 class Usage(EspalierCase):
