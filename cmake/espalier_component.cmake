@@ -55,7 +55,11 @@ endfunction()
 
 # For tests and commands, whose own code runs once: optimising it takes longer than running it.
 function(espalier_compile_quickly target)
-  target_compile_options(${target} PRIVATE $<IF:$<BOOL:${ESPALIER_SANITIZE}>,-O0,-O1>)
+  if(ESPALIER_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  else()
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
 endfunction()
 
 function(espalier_component name)

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/fail.hpp"
+#include "base/hypervisor.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -157,6 +158,13 @@ CpuFeatures detect_features(const CpuidValues& v) noexcept {
 const CpuFeatures& machine_features() {
   static const CpuFeatures features = probe();
   return features;
+}
+
+bool under_hypervisor(const CpuidValues& values) noexcept { return (values.leaf1_ecx >> 31) != 0; }
+
+bool under_hypervisor() {
+  static const bool here = under_hypervisor(read_cpuid());
+  return here;
 }
 
 Isa active_isa() { return std::min(best_isa(machine_features()), ceiling().load(std::memory_order_relaxed)); }

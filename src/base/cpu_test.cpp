@@ -4,6 +4,8 @@
 
 #include <espalier/cpu.hpp>
 
+#include "base/hypervisor.hpp"
+
 namespace espalier {
 namespace {
 
@@ -93,6 +95,13 @@ TEST(Isas, NamesParseBack) {
   for (const char* name : {"scalar", "avx2", "avx512", "vnni", "amx"}) EXPECT_EQ(to_string(*parse_isa(name)), name);
   EXPECT_EQ(parse_isa("sse4").error().message,
             "unknown instruction set 'sse4': expected scalar, avx2, avx512, vnni or amx");
+}
+
+TEST(Cpu, AHypervisorShowsItself) {
+  CpuidValues values;
+  EXPECT_FALSE(under_hypervisor(values));
+  values.leaf1_ecx = bit(31);
+  EXPECT_TRUE(under_hypervisor(values));
 }
 
 TEST(IsaCeiling, LowersButNeverRaises) {

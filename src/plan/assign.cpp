@@ -1,8 +1,8 @@
 // Local search over layouts.
 //
 // The cost of an assignment is the sum of the layers' times plus, for each value and each other layout that some
-// consumer wants, one conversion. Operators that are no products follow the layout of their first operand where they
-// can, as lowering does.
+// consumer wants, one conversion; a planar convolution splits its result for consumers of stride 2 in its own time.
+// Operators that are no products follow the layout of their first operand where they can, as lowering does.
 #include "plan/assign.hpp"
 
 #include <algorithm>
@@ -10,6 +10,8 @@
 #include <map>
 #include <set>
 #include <string_view>
+
+#include "plan/conv_shape.hpp"
 
 namespace espalier::plan {
 namespace {
@@ -29,24 +31,34 @@ bool contains(const std::array<std::string_view, N>& names, const Node& node) {
 class Search {
  public:
   Search(const Graph& bound, const std::vector<LayerOptions>& layers, const ConversionCost& cost)
-      : graph_(bound), layers_(layers), cost_(cost), layer_of_(bound.nodes.size(), -1) {
-    for (std::size_t i = 0; i < layers.size(); ++i)
-      layer_of_[static_cast<std::size_t>(layers[i].node)] = static_cast<int>(i);
+      : graph_(bound),
+        layers_(layers),
+        cost_(cost),
+        layer_of_(bound.nodes.size(), -1),
+        input_layouts_(bound.nodes.size(), Layout::kPlanar) {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const auto node = static_cast<std::size_t>(layers[i].node);
+      layer_of_[node] = static_cast<int>(i);
+      if (const auto shape = conv_shape_of(bound, bound.nodes[node])) input_layouts_[node] = planar_input(*shape);
+    }
   }
 
   double total(const std::vector<std::size_t>& chosen) const {
     double ms = 0;
     for (std::size_t i = 0; i < layers_.size(); ++i) ms += layers_[i].options[chosen[i]].ms();
-    std::vector<Layout> homes(static_cast<std::size_t>(graph_.value_count()), Layout::kPlain);
+    Homes homes(static_cast<std::size_t>(graph_.value_count()));
     std::set<std::pair<ValueId, Layout>> made;
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
       const Layout layout = layout_of(n, chosen, homes);
-      for (const ValueId input : node.inputs) ms += conversion(input, layout, homes, made);
+      const bool planar_layer = layer_of_[n] >= 0 && layout == Layout::kPlanar;
+      for (const ValueId input : node.inputs)
+        ms += conversion(input, planar_layer ? input_layouts_[n] : layout, homes, made);
       if (node.fusion.residual != kNoValue) ms += conversion(node.fusion.residual, layout, homes, made);
       const bool to_plain = node.op == "GlobalAveragePool";
       for (const ValueId output : node.outputs)
-        if (output != kNoValue) homes[static_cast<std::size_t>(output)] = to_plain ? Layout::kPlain : layout;
+        if (output != kNoValue)
+          homes[static_cast<std::size_t>(output)] = {to_plain ? Layout::kPlain : layout, planar_layer};
     }
     for (const ValueId output : graph_.outputs) ms += conversion(output, Layout::kPlain, homes, made);
     return ms;
@@ -74,7 +86,13 @@ class Search {
   }
 
  private:
-  Layout layout_of(std::size_t n, const std::vector<std::size_t>& chosen, const std::vector<Layout>& homes) const {
+  struct Home {
+    Layout layout = Layout::kPlain;
+    bool splits = false;  // its producer also writes the phases that consumers want
+  };
+  using Homes = std::vector<Home>;
+
+  Layout layout_of(std::size_t n, const std::vector<std::size_t>& chosen, const Homes& homes) const {
     const Node& node = graph_.nodes[n];
     if (const int layer = layer_of_[n]; layer >= 0) {
       const auto i = static_cast<std::size_t>(layer);
@@ -84,26 +102,30 @@ class Search {
                                                                                  : Layout::kPlain;
     }
     if (node.inputs.empty() || node.inputs[0] == kNoValue) return Layout::kPlain;
-    const Layout first = homes[static_cast<std::size_t>(node.inputs[0])];
+    const Layout first = homes[static_cast<std::size_t>(node.inputs[0])].layout;
     if (first == Layout::kPlanar && contains(kFollowPlanar, node)) return first;
     if (first != Layout::kPlain && contains(kFollowLast, node)) return Layout::kChannelsLast;
     return Layout::kPlain;
   }
 
-  double conversion(ValueId value, Layout layout, const std::vector<Layout>& homes,
+  double conversion(ValueId value, Layout layout, const Homes& homes,
                     std::set<std::pair<ValueId, Layout>>& made) const {
     if (value == kNoValue || graph_.is_constant(value)) return 0;
     const auto shape = static_shape(graph_.value(value).shape);
-    const Layout home = homes[static_cast<std::size_t>(value)];
+    const auto [home, splits] = homes[static_cast<std::size_t>(value)];
     if (!shape || shape->size() < 3 || same_bytes(*shape, home, layout)) return 0;
+    const bool split = layout == Layout::kPlanarPhases || layout == Layout::kPlanarEven;
+    if (split && splits) return 0;
     if (!made.insert({value, layout}).second) return 0;
-    return cost_.fixed_ms + 8.0 * static_cast<double>(element_count(*shape)) / cost_.bytes_per_ms;
+    return (split ? conversion(value, Layout::kPlanar, homes, made) : 0) + cost_.fixed_ms +
+           8.0 * static_cast<double>(element_count(*shape)) / cost_.bytes_per_ms;
   }
 
   const Graph& graph_;
   const std::vector<LayerOptions>& layers_;
   const ConversionCost& cost_;
   std::vector<int> layer_of_;
+  std::vector<Layout> input_layouts_;  // by node: what a planar convolution reads
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "base/fail.hpp"
 #include "plan/assign.hpp"
+#include "plan/conv_shape.hpp"
 #include "plan/lowering.hpp"
 #include "plan/tune.hpp"
 #include "plan/tuning_cache.hpp"
@@ -18,15 +19,28 @@ constexpr double kWorthwhile = 0.97;
 // save.
 constexpr double kNotSlower = 1.03;
 
+// Whether a planar kernel for this layer would also split its result for a convolution of stride 2. Its time then pays
+// for what its consumer saves, so that it is no slower for being slower than dense alone.
+bool splits_for_consumer(const Graph& bound, const Node& node) {
+  const auto reads_phases = [&](const Node& consumer) {
+    if (consumer.input(0) != node.outputs[0]) return false;
+    const auto shape = conv_shape_of(bound, consumer);
+    return shape && conv::check_conv(*shape) && planar_input(*shape) != Layout::kPlanar;
+  };
+  return std::any_of(bound.nodes.begin(), bound.nodes.end(), reads_phases);
+}
+
 // The sparse option that each layer would take: 0 where it has none.
-std::vector<std::size_t> preferred_options(const std::vector<LayerOptions>& layers) {
+std::vector<std::size_t> preferred_options(const Graph& bound, const std::vector<LayerOptions>& layers) {
   std::vector<std::size_t> preferred;
   for (const LayerOptions& layer : layers) {
     std::size_t best = layer.options.size() > 1 ? 1 : 0;  // the model's first
     for (std::size_t i = 2; i < layer.options.size(); ++i)
       if (layer.options[i].timed_ms >= 0 && layer.options[i].timed_ms < layer.options[best].timed_ms * kWorthwhile)
         best = i;
-    if (best > 0 && layer.options[best].ms() > layer.options[0].ms() * kNotSlower) best = 0;
+    if (best > 0 && layer.options[best].ms() > layer.options[0].ms() * kNotSlower &&
+        !splits_for_consumer(bound, bound.nodes[static_cast<std::size_t>(layer.node)]))
+      best = 0;
     preferred.push_back(best);
   }
   return preferred;
@@ -57,23 +71,30 @@ std::string dense_reason(const LayerOptions& layer, bool timed) {
 
 }  // namespace
 
-Result<Decision> choose(const PlanState& state, const Graph& bound, const std::vector<Shape>& shapes,
+Result<Decision> choose(PlanState& state, const Graph& bound, const std::vector<Shape>& shapes,
                         const Ceilings& ceilings, const CompileOptions& options) {
   Decision decision;
   decision.layers = gather_options(state, bound, ceilings);
+  const ConversionCost modelled = conversion_cost(ceilings, state.settings.threads);
   const bool any = std::any_of(decision.layers.begin(), decision.layers.end(),
                                [](const LayerOptions& layer) { return layer.options.size() > 1; });
-  if (any && options.tuning == Tuning::kTimed) {
-    TuningCache cache = TuningCache::open(options.cache_dir);
-    decision.cached = cache.recall(bound, state.settings, decision.layers);
-    if (!decision.cached) {
-      ESPALIER_TRY(time_options(state, shapes, decision.layers, {}));
-      cache.remember(bound, state.settings, decision.layers);
-    }
-    decision.timed = true;
+  if (!any || options.tuning != Tuning::kTimed) {
+    decision.chosen = assign_options(bound, decision.layers, preferred_options(bound, decision.layers), modelled);
+    return decision;
   }
-  decision.chosen = assign_options(bound, decision.layers, preferred_options(decision.layers),
-                                   conversion_cost(ceilings, state.settings.threads));
+  decision.timed = true;
+  TuningCache cache = TuningCache::open(options.cache_dir);
+  if (const auto known = cache.recall(bound, state.settings, decision.layers)) {
+    decision.cached = true;
+    decision.chosen = known->chosen;
+    state.settings.arena = known->arena;
+    return decision;
+  }
+  ESPALIER_ASSIGN(state.settings.arena, time_arenas(state, shapes, decision.layers, {}));
+  ESPALIER_TRY(time_options(state, shapes, decision.layers, {}));
+  ESPALIER_ASSIGN(decision.chosen, choose_network(state, bound, shapes, decision.layers,
+                                                  preferred_options(bound, decision.layers), modelled, {}));
+  cache.remember(bound, state.settings, decision.layers, {decision.chosen, state.settings.arena});
   return decision;
 }
 

@@ -16,11 +16,11 @@ struct Decision {
   std::vector<LayerOptions> layers;
   std::vector<std::size_t> chosen;  // option of each layer
   bool timed = false;
-  bool cached = false;  // the times come from the tuning cache
+  bool cached = false;  // it comes from the tuning cache
 };
 
-// `bound` is the state's graph with `shapes`. Error: what a trial run reports.
-Result<Decision> choose(const PlanState& state, const Graph& bound, const std::vector<Shape>& shapes,
+// `bound` is the state's graph with `shapes`. Trials set the state's arena use. Error: what a trial run reports.
+Result<Decision> choose(PlanState& state, const Graph& bound, const std::vector<Shape>& shapes,
                         const Ceilings& ceilings, const CompileOptions& options);
 
 // What the report says of each layer.

@@ -34,4 +34,9 @@ std::optional<conv::ConvShape> conv_shape_of(const Graph& graph, const Node& nod
   return shape;
 }
 
+Layout planar_input(const conv::ConvShape& shape) {
+  if (shape.stride_h == 1 && shape.stride_w == 1) return Layout::kPlanar;
+  return conv::input_phases(shape) == 4 ? Layout::kPlanarPhases : Layout::kPlanarEven;
+}
+
 }  // namespace espalier::plan

@@ -129,9 +129,7 @@ Recognized pattern_of(const Graph& graph, const Node& node, WeightUse use) {
 }
 
 std::vector<LayerOptions> gather_options(const PlanState& state, const Graph& bound, const Ceilings& ceilings) {
-  PlanarGrids grids;
-  for (const Node& node : bound.nodes)
-    if (const auto shape = conv_shape_of(bound, node); shape && conv::check_conv(*shape)) grids.include(*shape);
+  const PlanarGrids grids(bound);
   std::vector<LayerOptions> layers;
   for (std::size_t i = 0; i < bound.nodes.size(); ++i) {
     const Node& node = bound.nodes[i];

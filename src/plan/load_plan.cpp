@@ -199,6 +199,7 @@ Result<Plan> read_plan(const std::string& path, const LoadPlanOptions& options) 
   auto state = std::make_shared<PlanState>();
   state->settings = settings;
   state->graph = std::move(graph);
+  if (variant.value("spread_arena", false)) state->settings.arena = ArenaUse::kSpread;
   state->slice = std::max<std::int64_t>(0, variant.at("slice").get<std::int64_t>());
   const Json& choices = variant.at("choices");
   if (choices.size() != state->graph.nodes.size()) return damaged(path, "the choices do not match the nodes");

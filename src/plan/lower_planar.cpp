@@ -12,11 +12,6 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-Layout input_layout(const conv::ConvShape& shape) {
-  if (shape.stride_h == 1 && shape.stride_w == 1) return Layout::kPlanar;
-  return conv::input_phases(shape) == 4 ? Layout::kPlanarPhases : Layout::kPlanarEven;
-}
-
 // Rank 4 [m, k, kh, kw] to the m x k mask of pairs of channels with any weight that is not zero.
 Mask channel_mask(const Tensor& weights) {
   Mask mask{weights.dim(0), weights.dim(1), {}};
@@ -52,7 +47,7 @@ bool wants_layout(const Lowering& lowering, ValueId value, Layout layout) {
     const Node& node = lowering.node(consumer);
     if (node.input(0) != value) continue;
     const auto shape = conv_shape_of(lowering.graph(), node);
-    if (shape && input_layout(*shape) == layout) return true;
+    if (shape && planar_input(*shape) == layout) return true;
   }
   return false;
 }
@@ -69,7 +64,7 @@ Result<bool> lower_planar_conv(Lowering& lowering, int index) {
   Step step;
   step.name = step_name(lowering.graph(), node);
   step.node = index;
-  ESPALIER_ASSIGN(const int x, lowering.read(node.input(0), input_layout(*shape)));
+  ESPALIER_ASSIGN(const int x, lowering.read(node.input(0), planar_input(*shape)));
   step.reads = {x};
   int lies_on = -1;
   const ValueId added = node.fusion.residual, result = node.outputs[0];

@@ -27,13 +27,10 @@ Lowering::Lowering(const PlanState& state, Graph graph, const std::vector<Produc
     : state_(state),
       graph_(std::move(graph)),
       choices_(choices),
+      grids_(graph_),
       consumers_(graph_.consumers()),
       homes_(static_cast<std::size_t>(graph_.value_count()), Layout::kPlain) {
   program_.outputs.assign(graph_.outputs.size(), -1);
-  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    if (choices_[i].family != ProductChoice::Family::kPlanar) continue;
-    if (const auto layer = conv_shape_of(graph_, graph_.nodes[i])) grids_.include(*layer);
-  }
   for (std::size_t port = 0; port < graph_.inputs.size(); ++port) {
     const ValueId value = graph_.inputs[port];
     Buffer buffer;
@@ -283,7 +280,7 @@ Status Lowering::finish_outputs() {
 Result<Program> Lowering::lower() {
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) ESPALIER_TRY(lower_node(static_cast<int>(i)));
   ESPALIER_TRY(finish_outputs());
-  plan_memory(program_);
+  plan_memory(program_, state_.settings.arena);
   return std::move(program_);
 }
 

@@ -60,10 +60,10 @@ struct Placed {
   Lifetime life;
 };
 
-std::size_t lowest_offset(const std::vector<Placed>& placed, std::size_t bytes, const Lifetime& life) {
+std::size_t lowest_offset(const std::vector<Placed>& placed, std::size_t bytes, const Lifetime& life, ArenaUse use) {
   std::size_t offset = 0;
   for (const Placed& other : placed) {  // ascending offsets
-    if (!other.life.overlaps(life)) continue;
+    if (use == ArenaUse::kCompact && !other.life.overlaps(life)) continue;
     if (offset + bytes <= other.offset) break;
     offset = std::max(offset, other.offset + other.bytes);
   }
@@ -72,7 +72,7 @@ std::size_t lowest_offset(const std::vector<Placed>& placed, std::size_t bytes, 
 
 }  // namespace
 
-void plan_memory(Program& program) {
+void plan_memory(Program& program, ArenaUse use) {
   std::vector<Lifetime> lives = lifetimes(program);
   share_in_place(program, lives);
 
@@ -86,7 +86,7 @@ void plan_memory(Program& program) {
   std::vector<Placed> placed;  // ascending offsets
   for (const std::size_t i : order) {
     const std::size_t bytes = (program.buffers[i].bytes + kAlignment - 1) / kAlignment * kAlignment;
-    const Placed item{lowest_offset(placed, bytes, lives[i]), bytes, lives[i]};
+    const Placed item{lowest_offset(placed, bytes, lives[i], use), bytes, lives[i]};
     program.buffers[i].offset = item.offset;
     program.arena_bytes = std::max(program.arena_bytes, item.offset + bytes);
     placed.insert(std::upper_bound(placed.begin(), placed.end(), item,

@@ -27,6 +27,7 @@ struct PlanSettings {
   DType dtype = DType::kF32;
   WeightUse weights = WeightUse::kSparse;
   Packing packing = Packing::kNative;
+  ArenaUse arena = ArenaUse::kCompact;
 };
 
 // How one product (Conv, Gemm, MatMul) runs.

@@ -3,7 +3,14 @@
 
 #include <algorithm>
 
+#include "plan/conv_shape.hpp"
+
 namespace espalier::plan {
+
+PlanarGrids::PlanarGrids(const Graph& bound) {
+  for (const Node& node : bound.nodes)
+    if (const auto layer = conv_shape_of(bound, node); layer && conv::check_conv(*layer)) include(*layer);
+}
 
 PlanarGrids::Size PlanarGrids::root(Size size) const {
   for (auto found = parents_.find(size); found != parents_.end() && found->second != size; found = parents_.find(size))

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <new>
 
 #include "base/denormals.hpp"
 #include "base/fail.hpp"
@@ -13,26 +11,17 @@
 
 namespace espalier::plan {
 
-void FreeDeleter::operator()(void* memory) const { std::free(memory); }
-
-AlignedBytes allocate_bytes(std::size_t bytes) {
-  const std::size_t rounded = std::max<std::size_t>(64, (bytes + 63) / 64 * 64);
-  AlignedBytes memory(static_cast<std::byte*>(std::aligned_alloc(64, rounded)));
-  if (!memory) throw std::bad_alloc();
-  return memory;
-}
-
 RunState::RunState(std::shared_ptr<const Program> program)
     : program_(std::move(program)),
-      arena_(allocate_bytes(program_->arena_bytes)),
-      scratch_(allocate_bytes(program_->scratch_bytes)),
+      arena_(program_->arena_bytes),
+      scratch_(program_->scratch_bytes),
       data_(program_->buffers.size(), nullptr),
       dynamic_(program_->buffers.size()),
       followers_(program_->buffers.size()) {
   for (std::size_t i = 0; i < data_.size(); ++i) {
     const auto root = static_cast<std::size_t>(program_->root(static_cast<int>(i)));
     const Buffer& buffer = program_->buffers[root];
-    if (buffer.storage == Storage::kArena) data_[i] = arena_.get() + buffer.offset;
+    if (buffer.storage == Storage::kArena) data_[i] = arena_.data() + buffer.offset;
     if (buffer.storage == Storage::kConstant)
       data_[i] = static_cast<std::byte*>(const_cast<void*>(buffer.constant.raw()));
     if (buffer.storage == Storage::kInput || buffer.storage == Storage::kOutput)
@@ -74,7 +63,7 @@ Status RunState::run(Executor& executor, std::span<double> step_ms) {
 
 Status RunState::run_steps(Executor& executor, std::size_t first, std::size_t last, std::span<double> step_ms) {
   const ops::DenseThreads threads(executor.size());
-  const Frame frame{data_, dynamic_, scratch_.get(), executor};
+  const Frame frame{data_, dynamic_, scratch_.data(), executor};
   auto before = std::chrono::steady_clock::now();
   for (std::size_t i = first; i < last; ++i) {
     const Step& step = program_->steps[i];

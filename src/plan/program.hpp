@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/aligned_buffer.hpp"
 #include "kernels/conv/planar.hpp"
 #include "plan/layout.hpp"
 #include "plan/work.hpp"
@@ -27,6 +28,14 @@ enum class Storage : std::uint8_t {
   kOutput,    // the caller's output number `port`
   kConstant,  // bytes of the Plan
   kDynamic    // allocated by its step: the shape depends on data
+};
+
+// How buffers share the arena.
+enum class ArenaUse : std::uint8_t {
+  kCompact,  // memory is used again as soon as it is free: the least memory, and the most of it in caches
+  kSpread  // every buffer has a place of its own. Where cores are slow to take cache lines from each other (a line that
+           // another core has read costs 30 ns to write on cores that share no cache), lines that come round once a
+           // run have left the other's caches by then.
 };
 
 struct Buffer {
@@ -68,13 +77,6 @@ struct Program {
   }
 };
 
-struct FreeDeleter {
-  void operator()(void* memory) const;
-};
-using AlignedBytes = std::unique_ptr<std::byte, FreeDeleter>;
-// 64-byte aligned, not initialised.
-AlignedBytes allocate_bytes(std::size_t bytes);
-
 class RunState {
  public:
   explicit RunState(std::shared_ptr<const Program> program);
@@ -95,7 +97,7 @@ class RunState {
   void point(int buffer, std::byte* data);
 
   std::shared_ptr<const Program> program_;
-  AlignedBytes arena_, scratch_;
+  AlignedBuffer arena_, scratch_;
   std::vector<std::byte*> data_;             // by buffer
   std::vector<Tensor> dynamic_;              // by buffer
   std::vector<WorkState> states_;            // by step

@@ -124,6 +124,7 @@ Json variant_to_json(const PlanState& state, Writer& writer) {
     choices.push_back(choice_to_json(state, node, writer));
   return {{"isa", to_string(state.settings.isa)},
           {"slice", state.slice},
+          {"spread_arena", state.settings.arena == ArenaUse::kSpread},
           {"choices", std::move(choices)},
           {"report", report_to_json(state.report)}};
 }

@@ -5,12 +5,19 @@
 #include <chrono>
 #include <espalier/executor.hpp>
 #include <memory>
+#include <numeric>
 #include <random>
 
 #include "base/fail.hpp"
+#include "base/hypervisor.hpp"
 
 namespace espalier::plan {
 namespace {
+
+// Spreading must be this much faster than compact use of memory to be taken. A hypervisor may move the cores apart
+// while the Plan lives: spreading then saves 15 to 18 % of ResNet-50 at two threads, where it costs 7 % on cores that
+// share a cache (measured on one machine in both states), so there it may also be a little slower.
+constexpr double kWorthwhile = 0.97, kWorthwhileOnHypervisor = 1.1;
 
 // A Program with its memory and seeded inputs.
 struct Trial {
@@ -89,17 +96,75 @@ Result<std::vector<std::vector<double>>> time_steps(const std::vector<std::share
   return results;
 }
 
+namespace {
+
+using Programs = std::vector<std::shared_ptr<const Program>>;
+
+// The network in which each layer takes the option `chosen` names.
+Result<std::shared_ptr<const Program>> network_of(const PlanState& state, const std::vector<Shape>& shapes,
+                                                  const std::vector<LayerOptions>& layers,
+                                                  const std::vector<std::size_t>& chosen) {
+  std::vector<ProductChoice> choices(state.graph.nodes.size());
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    choices[static_cast<std::size_t>(layers[i].node)] = layers[i].options[chosen[i]].choice;
+  ESPALIER_ASSIGN(Program program, state.make_program(shapes, choices));
+  return std::make_shared<const Program>(std::move(program));
+}
+
+// Every layer's option `rank`, or its last.
+std::vector<std::size_t> options_of_rank(const std::vector<LayerOptions>& layers, std::size_t rank) {
+  std::vector<std::size_t> chosen;
+  for (const LayerOptions& layer : layers) chosen.push_back(std::min(rank, layer.options.size() - 1));
+  return chosen;
+}
+
+double total(const std::vector<double>& step_ms) { return std::accumulate(step_ms.begin(), step_ms.end(), 0.0); }
+
+// What the changes of layout in timed networks cost; `fallback` when there are none.
+ConversionCost measured_cost(const Programs& programs, const std::vector<std::vector<double>>& step_ms,
+                             const ConversionCost& fallback) {
+  double bytes = 0, ms = 0;
+  for (std::size_t p = 0; p < programs.size(); ++p)
+    for (std::size_t s = 0; s < programs[p]->steps.size(); ++s) {
+      const Step& step = programs[p]->steps[s];
+      if (step.node >= 0 || step.writes.empty()) continue;
+      bytes += 8.0 *
+               static_cast<double>(element_count(programs[p]->buffers[static_cast<std::size_t>(step.writes[0])].shape));
+      ms += std::max(step_ms[p][s] - fallback.fixed_ms, 0.0);
+    }
+  if (bytes == 0 || ms <= 0) return fallback;
+  return {.bytes_per_ms = bytes / ms, .fixed_ms = fallback.fixed_ms};
+}
+
+}  // namespace
+
+Result<ArenaUse> time_arenas(PlanState& state, const std::vector<Shape>& shapes,
+                             const std::vector<LayerOptions>& layers, const TrialOptions& trials) {
+  constexpr std::size_t kMostBytes = std::size_t{512} << 20;
+  if (state.settings.threads == 1) return ArenaUse::kCompact;
+  Programs programs;
+  for (const ArenaUse use : {ArenaUse::kCompact, ArenaUse::kSpread}) {
+    state.settings.arena = use;
+    for (const std::size_t rank : {0, 1}) {
+      ESPALIER_ASSIGN(auto program, network_of(state, shapes, layers, options_of_rank(layers, rank)));
+      programs.push_back(std::move(program));
+    }
+    if (programs.back()->arena_bytes > kMostBytes) return ArenaUse::kCompact;
+  }
+  ESPALIER_ASSIGN(const auto step_ms, time_steps(programs, state.settings.threads, trials));
+  const double compact = total(step_ms[0]) + total(step_ms[1]), spread = total(step_ms[2]) + total(step_ms[3]);
+  return spread < compact * (under_hypervisor() ? kWorthwhileOnHypervisor : kWorthwhile) ? ArenaUse::kSpread
+                                                                                         : ArenaUse::kCompact;
+}
+
 Status time_options(const PlanState& state, const std::vector<Shape>& shapes, std::vector<LayerOptions>& layers,
                     const TrialOptions& trials) {
   std::size_t ranks = 1;
   for (const LayerOptions& layer : layers) ranks = std::max(ranks, layer.options.size());
-  std::vector<std::shared_ptr<const Program>> programs;
+  Programs programs;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    std::vector<ProductChoice> choices(state.graph.nodes.size());
-    for (const LayerOptions& layer : layers)
-      choices[static_cast<std::size_t>(layer.node)] = layer.options[std::min(rank, layer.options.size() - 1)].choice;
-    ESPALIER_ASSIGN(Program program, state.make_program(shapes, choices));
-    programs.push_back(std::make_shared<const Program>(std::move(program)));
+    ESPALIER_ASSIGN(auto program, network_of(state, shapes, layers, options_of_rank(layers, rank)));
+    programs.push_back(std::move(program));
   }
   ESPALIER_ASSIGN(const auto step_ms, time_steps(programs, state.settings.threads, trials));
   for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -108,6 +173,41 @@ Status time_options(const PlanState& state, const std::vector<Shape>& shapes, st
       if (rank < layer.options.size()) layer.options[rank].timed_ms = times[static_cast<std::size_t>(layer.node)];
   }
   return {};
+}
+
+Result<std::vector<std::size_t>> choose_network(const PlanState& state, const Graph& bound,
+                                                const std::vector<Shape>& shapes,
+                                                const std::vector<LayerOptions>& layers,
+                                                const std::vector<std::size_t>& preferred,
+                                                const ConversionCost& modelled, const TrialOptions& trials) {
+  std::vector<std::vector<std::size_t>> candidates;
+  const auto add = [&](std::vector<std::size_t> chosen) {
+    const bool known = std::find(candidates.begin(), candidates.end(), chosen) != candidates.end();
+    if (!known) candidates.push_back(std::move(chosen));
+    return !known;
+  };
+  add(options_of_rank(layers, 0));
+  add(preferred);
+  add(assign_options(bound, layers, preferred, modelled));
+  std::vector<std::vector<double>> step_ms;
+  const auto time_all = [&]() -> Status {
+    Programs programs;
+    for (const auto& chosen : candidates) {
+      ESPALIER_ASSIGN(auto program, network_of(state, shapes, layers, chosen));
+      programs.push_back(std::move(program));
+    }
+    ESPALIER_ASSIGN(step_ms, time_steps(programs, state.settings.threads, trials));
+    const ConversionCost measured = measured_cost(programs, step_ms, modelled);
+    add(assign_options(bound, layers, preferred, measured));
+    return {};
+  };
+  if (candidates.size() == 1) return candidates[0];
+  ESPALIER_TRY(time_all());
+  if (candidates.size() > step_ms.size()) ESPALIER_TRY(time_all());
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < step_ms.size(); ++i)
+    if (total(step_ms[i]) < total(step_ms[best])) best = i;
+  return candidates[best];
 }
 
 }  // namespace espalier::plan

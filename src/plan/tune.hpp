@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "plan/assign.hpp"
 #include "plan/layer_options.hpp"
 
 namespace espalier::plan {
@@ -20,6 +21,19 @@ struct TrialOptions {
 // Sets timed_ms of the options: whole networks that take each layer's n-th option run in turn.
 Status time_options(const PlanState& state, const std::vector<Shape>& shapes, std::vector<LayerOptions>& layers,
                     const TrialOptions& trials);
+
+// Which use of the arena is faster, by the dense and the best predicted sparse network: compact unless spreading wins.
+Result<ArenaUse> time_arenas(PlanState& state, const std::vector<Shape>& shapes,
+                             const std::vector<LayerOptions>& layers, const TrialOptions& trials);
+
+// The option of each layer of the fastest whole network: the assignment that the times of options and the modelled
+// cost of conversions suggest, that with conversions as they were measured, every layer's preferred option, and all
+// dense, run in turn.
+Result<std::vector<std::size_t>> choose_network(const PlanState& state, const Graph& bound,
+                                                const std::vector<Shape>& shapes,
+                                                const std::vector<LayerOptions>& layers,
+                                                const std::vector<std::size_t>& preferred,
+                                                const ConversionCost& modelled, const TrialOptions& trials);
 
 // Milliseconds per step, the median of runs that alternate between the programs; after each switch one run is not
 // counted.

@@ -1,4 +1,4 @@
-// The file of trial times: one JSON object, key to milliseconds.
+// The file: one JSON object, key to milliseconds; for whole networks, key to the number of an option.
 #include "plan/tuning_cache.hpp"
 
 #include <cmath>
@@ -60,6 +60,16 @@ std::vector<std::vector<std::string>> option_keys(const Graph& bound, const Plan
   return keys;
 }
 
+// Of one decision about the network with these options.
+std::string network_key(const std::vector<std::vector<std::string>>& keys, std::string_view decision) {
+  std::string text(decision);
+  for (const auto& of_layer : keys)
+    for (const std::string& key : of_layer) text += key;
+  return hash_bytes(text.data(), text.size());
+}
+std::string layer_decision(std::size_t layer) { return fmt::format("layer {} ", layer); }
+constexpr std::string_view kArenaDecision = "arena ";
+
 }  // namespace
 
 TuningCache TuningCache::open(const std::optional<std::string>& directory) {
@@ -82,24 +92,38 @@ TuningCache TuningCache::open(const std::optional<std::string>& directory) {
   return cache;
 }
 
-bool TuningCache::recall(const Graph& bound, const PlanSettings& settings, std::vector<LayerOptions>& layers) const {
-  if (times_.empty()) return false;
+std::optional<NetworkChoice> TuningCache::recall(const Graph& bound, const PlanSettings& settings,
+                                                 std::vector<LayerOptions>& layers) const {
+  if (times_.empty()) return std::nullopt;
   const auto keys = option_keys(bound, settings, layers);
   for (const auto& of_layer : keys)
     for (const std::string& key : of_layer)
-      if (times_.find(key) == times_.end()) return false;
+      if (times_.find(key) == times_.end()) return std::nullopt;
+  NetworkChoice choice;
+  const auto arena = times_.find(network_key(keys, kArenaDecision));
+  if (arena == times_.end()) return std::nullopt;
+  choice.arena = arena->second == 0 ? ArenaUse::kCompact : ArenaUse::kSpread;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto option = times_.find(network_key(keys, layer_decision(i)));
+    if (option == times_.end() || option->second >= static_cast<double>(layers[i].options.size())) return std::nullopt;
+    choice.chosen.push_back(static_cast<std::size_t>(option->second));
+  }
   for (std::size_t i = 0; i < layers.size(); ++i)
     for (std::size_t o = 0; o < layers[i].options.size(); ++o) layers[i].options[o].timed_ms = times_.at(keys[i][o]);
-  return true;
+  return choice;
 }
 
-void TuningCache::remember(const Graph& bound, const PlanSettings& settings, const std::vector<LayerOptions>& layers) {
+void TuningCache::remember(const Graph& bound, const PlanSettings& settings, const std::vector<LayerOptions>& layers,
+                           const NetworkChoice& choice) {
   if (path_.empty()) return;
   if (times_.size() > kMaxEntries) times_.clear();
   const auto keys = option_keys(bound, settings, layers);
-  for (std::size_t i = 0; i < layers.size(); ++i)
+  for (std::size_t i = 0; i < layers.size(); ++i) {
     for (std::size_t o = 0; o < layers[i].options.size(); ++o)
       if (layers[i].options[o].timed_ms >= 0) times_[keys[i][o]] = layers[i].options[o].timed_ms;
+    times_[network_key(keys, layer_decision(i))] = static_cast<double>(choice.chosen[i]);
+  }
+  times_[network_key(keys, kArenaDecision)] = choice.arena == ArenaUse::kCompact ? 0 : 1;
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
   const std::string text = Json(times_).dump();

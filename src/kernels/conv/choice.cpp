@@ -60,6 +60,28 @@ double predict_ms(const ConvShape& s, const PlanarGeometry& out, const ConvChoic
   return (compute * idle / tasks + streamed) / kCyclesPerMs;
 }
 
+// The first `limit`, but of each split at least a third of them where there are so many: what a split costs depends on
+// how cores share caches, which the model does not know.
+std::vector<ConvCandidate> best_of_both_splits(const std::vector<ConvCandidate>& ranked, std::size_t limit) {
+  const auto splits_as = [](ConvSplit split) {
+    return [split](const ConvCandidate& c) { return c.choice.split == split; };
+  };
+  const auto pixels = static_cast<std::size_t>(std::ranges::count_if(ranked, splits_as(ConvSplit::kPixels)));
+  std::size_t left[2];  // how many of each may come
+  const std::size_t least_pixels = std::min(pixels, limit / 3),
+                    least_channels = std::min(ranked.size() - pixels, limit / 3);
+  left[static_cast<int>(ConvSplit::kPixels)] = limit - std::min(limit, least_channels);
+  left[static_cast<int>(ConvSplit::kChannels)] = limit - std::min(limit, least_pixels);
+  std::vector<ConvCandidate> best;
+  for (const ConvCandidate& candidate : ranked) {
+    std::size_t& quota = left[static_cast<int>(candidate.choice.split)];
+    if (quota == 0 || best.size() == limit) continue;
+    --quota;
+    best.push_back(candidate);
+  }
+  return best;
+}
+
 }  // namespace
 
 bool conv_kernel_fits(const ConvKernel& kernel, const PlanarGeometry& g) {
@@ -117,8 +139,7 @@ std::vector<ConvCandidate> conv_candidates(const ConvShape& shape, const PlanarG
     }
   }
   std::ranges::stable_sort(candidates, {}, &ConvCandidate::predicted_ms);
-  if (candidates.size() > limit) candidates.resize(limit);
-  return candidates;
+  return best_of_both_splits(candidates, limit);
 }
 
 }  // namespace espalier::conv

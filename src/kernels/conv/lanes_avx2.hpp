@@ -40,7 +40,7 @@ struct LanesAvx2 {
   static Reg load_even(const float* p) { return pick<0x88>(p); }
   static Reg load_odd(const float* p) { return pick<0xdd>(p); }
   static Reg load_first(const float* p, int count) { return _mm256_maskload_ps(p, first_lanes_avx2(count)); }
-  static void store_first(float* p, Reg r, int count) { _mm256_maskstore_ps(p, first_lanes_avx2(count), r); }
+  static void store_first(float* p, Reg r, int count) { store_first_avx2(p, r, count); }
   static void transpose(Reg (&rows)[8]) { transpose_avx2(rows); }
 
  private:

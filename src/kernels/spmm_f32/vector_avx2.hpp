@@ -19,7 +19,7 @@ struct Vector256 {
   static Reg broadcast(const float* p) { return _mm256_broadcast_ss(p); }
   static void store(float* p, Reg v) { _mm256_storeu_ps(p, v); }
   static Reg load_first(const float* p, int lanes) { return _mm256_maskload_ps(p, first_lanes_avx2(lanes)); }
-  static void store_first(float* p, Reg v, int lanes) { _mm256_maskstore_ps(p, first_lanes_avx2(lanes), v); }
+  static void store_first(float* p, Reg v, int lanes) { store_first_avx2(p, v, lanes); }
   static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
   static Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
   static Reg sub(Reg a, Reg b) { return _mm256_sub_ps(a, b); }
