@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -16,12 +17,35 @@
 
 namespace espalier {
 
+namespace {
+
+// Where a symbolic link leads, so that the file is replaced and not the link.
+std::string behind_links(const std::string& path) {
+  char* const real = ::realpath(path.c_str(), nullptr);
+  if (real == nullptr) return path;
+  std::string result = real;
+  std::free(real);
+  return result;
+}
+
+}  // namespace
+
 Result<FileWriter> FileWriter::create(const std::string& path) {
   static std::atomic<unsigned> counter{0};
-  std::string temporary = fmt::format("{}.{}.{}.tmp", path, ::getpid(), counter++);
+  struct stat target {};
+  const bool exists = ::stat(path.c_str(), &target) == 0;
+  if (exists && S_ISDIR(target.st_mode)) return fail(ErrorCode::kIo, "{}: cannot be written: is a directory", path);
+  if (exists && !S_ISREG(target.st_mode)) {  // a pipe or device is written to, not replaced
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return fail(ErrorCode::kIo, "{}: cannot be written: {}", path, std::strerror(errno));
+    return FileWriter(path, {}, fd);
+  }
+  const std::string real = exists ? behind_links(path) : path;
+  std::string temporary = fmt::format("{}.{}.{}.tmp", real, ::getpid(), counter++);
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return fail(ErrorCode::kIo, "{}: cannot be written: {}", path, std::strerror(errno));
-  return FileWriter(path, std::move(temporary), fd);
+  if (exists) (void)::fchmod(fd, target.st_mode & 07777);
+  return FileWriter(real, std::move(temporary), fd);
 }
 
 FileWriter::FileWriter(FileWriter&& other) noexcept
@@ -33,7 +57,7 @@ FileWriter::FileWriter(FileWriter&& other) noexcept
 FileWriter::~FileWriter() {
   if (fd_ < 0) return;
   ::close(fd_);
-  std::remove(temporary_.c_str());
+  if (!temporary_.empty()) std::remove(temporary_.c_str());
 }
 
 Status FileWriter::write(const void* data, std::size_t bytes) {
@@ -66,9 +90,10 @@ Status FileWriter::commit() {
   // Without the sync a power cut could leave the new name with old or no bytes.
   const bool synced = ::fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;  // a pipe or device cannot
   const bool closed = ::close(fd) == 0;
+  if (synced && closed && temporary_.empty()) return {};
   if (synced && closed && std::rename(temporary_.c_str(), path_.c_str()) == 0) return {};
   const int reason = errno;
-  std::remove(temporary_.c_str());
+  if (!temporary_.empty()) std::remove(temporary_.c_str());
   return fail(ErrorCode::kIo, "{}: cannot be written: {}", path_, std::strerror(reason));
 }
 

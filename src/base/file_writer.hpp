@@ -1,5 +1,6 @@
 // Writes a file so that its name never shows a half-written one: bytes go to a temporary file beside the target, and
-// `commit` renames it. Without a commit the temporary file is removed. Not thread-safe.
+// `commit` renames it. Without a commit the temporary file is removed. A symbolic link stays one, permissions stay as they
+// were, and what is no regular file (a pipe, /dev/null) is written to directly. Not thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 
 #include "base/mapped_file.hpp"
 #include "base/testing/temporary_folder.hpp"
@@ -78,6 +79,43 @@ TEST_F(FileWriterTest, NamesThePathInErrors) {
   const auto directory = MappedFile::open(directory_.string());
   ASSERT_FALSE(directory);
   EXPECT_THAT(directory.error().message, HasSubstr("expected a regular file"));
+}
+
+TEST_F(FileWriterTest, FollowsLinksAndKeepsPermissions) {
+  namespace fs = std::filesystem;
+  for (const char* name : {"a", "link"}) {
+    if (fs::path(name) == "link") fs::create_symlink(path("a"), path("link"));
+    auto writer = FileWriter::create(path(name));
+    ASSERT_TRUE(writer && writer->write("new", 3) && writer->commit());
+    fs::permissions(path("a"), fs::perms::owner_read | fs::perms::owner_write);
+  }
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(fs::status(path("a")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  auto again = FileWriter::create(path("a"));
+  ASSERT_TRUE(again && again->commit());
+  EXPECT_EQ(fs::status(path("a")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(files(), 2U);
+}
+
+TEST_F(FileWriterTest, WritesToDevicesInsteadOfReplacingThem) {
+  namespace fs = std::filesystem;
+  for (const char* device : {"/dev/null", "/dev/full"}) {
+    const std::string link = path(device + 5);
+    if (!fs::is_character_file(device)) GTEST_SKIP() << "needs " << device;
+    fs::create_symlink(device, link);
+    auto writer = FileWriter::create(link);
+    ASSERT_TRUE(writer) << writer.error().message;
+    const Status written = writer->write("new", 3);
+    EXPECT_EQ(static_cast<bool>(written), std::string_view(device) == "/dev/null");
+    if (!written) {
+      EXPECT_THAT(written.error().message, HasSubstr("No space left"));
+    } else {
+      EXPECT_TRUE(writer->commit());
+    }
+    EXPECT_TRUE(fs::is_character_file(device));
+    EXPECT_TRUE(fs::is_symlink(link));
+  }
+  EXPECT_FALSE(FileWriter::create(directory_.string()));
 }
 
 TEST_F(FileWriterTest, MapsAnEmptyFile) {
