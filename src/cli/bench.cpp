@@ -285,10 +285,10 @@ void add_bench(CLI::App& app, Context& context) {
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   command->add_option("--seconds", options->bench.seconds, "Time to measure for, all together (default 3)")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds_from(1e-6))
       ->type_name("S");
   command->add_option("--warmup", options->bench.warmup, "Time to warm up for (default 0.5)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(seconds_from(0))
       ->type_name("S");
   command
       ->add_option("--peers", options->peers,

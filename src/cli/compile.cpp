@@ -58,6 +58,10 @@ Result<std::vector<Plan>> compile_variants(Context& context, const CompileComman
 
 Status run_compile(Context& context, const CompileCommand& options) {
   if (auto fine = check_isas(context, options); !fine) return fine;
+  std::error_code none;
+  if (std::filesystem::equivalent(options.network.file, options.output, none))
+    return refuse(ErrorCode::kInvalidArgument,
+                  "{}: the Plan would replace the network that it is made from; give -o another name", options.output);
   const auto graph = load_graph(context, options.network.file);
   if (!graph) return tl::unexpected<Error>(graph.error());
   const auto plans = compile_variants(context, options, *graph);

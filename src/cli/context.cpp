@@ -1,6 +1,8 @@
 // The common options and the one place where results and errors leave the program.
 #include "context.hpp"
 
+#include <espalier/files.hpp>
+
 namespace espalier::cli {
 
 namespace {
@@ -27,6 +29,13 @@ void add_common_options(CLI::App* command, Context& context) {
 
 }  // namespace
 
+std::string printable(const std::string& text) {
+  std::string shown = Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+  for (char& c : shown)
+    if ((static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t') || c == '\x7f') c = '?';
+  return shown;
+}
+
 CLI::App* add_command(CLI::App& app, Context& context, const std::string& name, const std::string& description,
                       const std::string& example) {
   CLI::App* command = app.add_subcommand(name, description);
@@ -47,11 +56,20 @@ Status write_json(const Json& json, const std::string& target) {
     std::fflush(stdout);
     return {};
   }
-  std::FILE* file = std::fopen(target.c_str(), "wb");
-  const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = file == nullptr || std::fclose(file) == 0;
-  if (!written || !closed) return refuse(ErrorCode::kIo, "cannot write '{}'", target);
-  return {};
+  return write_file(target, text.data(), text.size());
+}
+
+CLI::Validator seconds_from(double least) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        double value = 0;
+        constexpr double kDay = 86400;
+        const bool fits = CLI::detail::lexical_cast(text, value) && value <= kDay && (value > 0 || value == least);
+        if (fits && value >= least) return {};
+        return fmt::format("'{}' is not a time; expected seconds {} 0, at most {}", text, least > 0 ? "above" : "from",
+                           kDay);
+      },
+      "");
 }
 
 }  // namespace espalier::cli

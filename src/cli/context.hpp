@@ -33,6 +33,10 @@ struct CommonOptions {
   std::string json;  // "", "-" or a path
 };
 
+// Text that may be shown: names come from files and may hold bytes that are no UTF-8, or that steer a terminal. They
+// become question marks.
+std::string printable(const std::string& text);
+
 class Context {
  public:
   CommonOptions common;
@@ -43,12 +47,12 @@ class Context {
   // A line for people on stdout; dropped when stdout is for JSON.
   template <typename... Args>
   void print(fmt::format_string<Args...> format, Args&&... args) const {
-    if (common.json != "-") fmt::print("{}\n", fmt::format(format, std::forward<Args>(args)...));
+    if (common.json != "-") fmt::print("{}\n", printable(fmt::format(format, std::forward<Args>(args)...)));
   }
   // A line on stderr with -v.
   template <typename... Args>
   void detail(fmt::format_string<Args...> format, Args&&... args) const {
-    if (common.verbose) fmt::print(stderr, "{}\n", fmt::format(format, std::forward<Args>(args)...));
+    if (common.verbose) fmt::print(stderr, "{}\n", printable(fmt::format(format, std::forward<Args>(args)...)));
   }
 };
 
@@ -71,6 +75,9 @@ CLI::Option* add_parsed(CLI::App* command, const std::string& name, T& target, P
       },
       description);
 }
+
+// Of options that are seconds: numbers of at least 0 or, with `least` above 0, above 0.
+CLI::Validator seconds_from(double least);
 
 // Errors of a command itself, formatted like the library's.
 template <typename... Args>

@@ -48,7 +48,7 @@ void add_explain(CLI::App& app, Context& context) {
   add_network(command, options->network);
   add_shape_options(command, options->network);
   command->add_option("--seconds", options->seconds, "Time to measure for (default 3)")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds_from(1e-6))
       ->type_name("S");
   set_action(command, context, [options](Context& c) { return run_explain(c, *options); });
 }

@@ -22,7 +22,7 @@ std::string json_target(int argc, char** argv) {
 }
 
 int report_error(const std::string& message, std::string_view code, const std::string& json, int exit_code) {
-  fmt::print(stderr, "espalier: {}\n", message);
+  fmt::print(stderr, "espalier: {}\n", printable(message));
   if (json.empty()) return exit_code;
   if (auto written = write_json(Json{{"error", message}, {"code", code}}, json); !written)
     fmt::print(stderr, "espalier: {}\n", written.error().message);

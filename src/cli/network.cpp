@@ -1,10 +1,12 @@
 #include "network.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <espalier/onnx.hpp>
 #include <espalier/zoo.hpp>
 #include <filesystem>
+#include <fstream>
 
 namespace espalier::cli {
 
@@ -76,7 +78,16 @@ void add_shape_options(CLI::App* command, NetworkOptions& options) {
       ->type_name("B");
 }
 
-bool is_plan_file(const std::string& file) { return file.ends_with(".espl"); }
+// By name, or by the first bytes of a safetensors file: a length below 2^32 and the brace that opens the header.
+bool is_plan_file(const std::string& file) {
+  if (file.ends_with(".espl")) return true;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return false;
+  std::array<char, 9> first{};
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream.read(first.data(), first.size())) return false;
+  return std::all_of(first.begin() + 4, first.begin() + 8, [](char c) { return c == 0; }) && first[8] == '{';
+}
 
 tl::unexpected<Error> error_in(const std::string& file, const Error& error) {
   if (error.message.starts_with(file)) return tl::unexpected<Error>(error);

@@ -33,6 +33,10 @@ Result<std::vector<NamedTensor>> read_inputs(const std::vector<std::string>& tex
   std::vector<NamedTensor> inputs;
   for (const std::string& text : texts) {
     const NamedFile file = parse_named_file(text);
+    for (const NamedTensor& before : inputs)
+      if (before.name == file.name)
+        return refuse(ErrorCode::kInvalidArgument, "input '{}' is given twice, the second time as {}", file.name,
+                      file.path);
     auto tensor = read_npy(file.path);
     if (!tensor) return error_in(file.path, tensor.error());
     inputs.push_back({file.name, *std::move(tensor)});

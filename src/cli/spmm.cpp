@@ -85,7 +85,9 @@ void add_spmm(CLI::App& app, Context& context) {
           "Whom to race: dense (our own, oneDNN, OpenBLAS), all or none")
       ->check(CLI::IsMember({"dense", "all", "none"}));
   command->add_option("--kernel", options.kernel, "Ours by name instead of the model's choice");
-  command->add_option("--seconds", options.seconds, "Time to spend on timing")->capture_default_str();
+  command->add_option("--seconds", options.seconds, "Time to spend on timing")
+      ->check(seconds_from(1e-6))
+      ->capture_default_str();
   set_action(command, context, [](Context& c) -> Status {
     if (c.common.dtype.value_or(DType::kF32) != DType::kF32)
       return refuse(ErrorCode::kUnsupported, "spmm: --dtype {} is not supported yet, expected f32",
