@@ -26,8 +26,9 @@ namespace espalier {
 // the `--shape` flag to add), a shape that contradicts the model, or an unknown input name.
 ESPALIER_API Result<Plan> compile(const Graph& graph, const CompileOptions& options = {});
 
-// The dense twin of a Plan: the same network, shapes, type, threads and instruction set, every weight a full pattern.
-ESPALIER_API Result<Plan> dense_twin(const Plan& plan);
+// The dense twin of a Plan: the same network, shapes, type, threads and instruction set, every weight a full pattern, its
+// kernels chosen with the same care (timed trials unless told otherwise).
+ESPALIER_API Result<Plan> dense_twin(const Plan& plan, Tuning tuning = Tuning::kTimed);
 // The same Plan with further outputs, by the names of layer_outputs(); what each layer computes stays as it is. Error:
 // kNotFound for another name.
 ESPALIER_API Result<Plan> with_layer_outputs(const Plan& plan, std::span<const std::string> names);

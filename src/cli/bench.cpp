@@ -80,9 +80,9 @@ bool wants(const BenchCommand& options, const std::string& peer) {
   return std::find(options.peers.begin(), options.peers.end(), peer) != options.peers.end();
 }
 
-Status add_dense(const BenchCommand& options, Field& field) {
+Status add_dense(const Context& context, const BenchCommand& options, Field& field) {
   const Progress progress(fmt::format("compiling {} as dense", options.network.file));
-  auto dense = dense_twin(field.plan);
+  auto dense = dense_twin(field.plan, tuning_of(context));
   if (!dense) return error_in(options.network.file, dense.error());
   field.dense.emplace(*std::move(dense));
   return {};
@@ -131,7 +131,7 @@ Result<Field> gather(Context& context, const BenchCommand& options, const Tempor
   field.peak_rss_mb = peak_rss_mb();
   const DType dtype = parse_dtype(field.plan.report().dtype).value_or(DType::kF32);
   if (wants(options, "dense")) {
-    if (auto added = add_dense(options, field); !added) return tl::unexpected<Error>(added.error());
+    if (auto added = add_dense(context, options, field); !added) return tl::unexpected<Error>(added.error());
     const auto dense_outputs = Session(*field.dense).run(field.inputs);
     if (!dense_outputs) return error_in(options.network.file, dense_outputs.error());
     if (auto same = check_outputs("our dense", *outputs, *dense_outputs, dtype); !same)

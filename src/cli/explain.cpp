@@ -20,7 +20,7 @@ Result<PlanReport> measured_report(Context& context, const ExplainCommand& optio
   const auto plan = load_or_compile(context, options.network);
   if (!plan) return tl::unexpected<Error>(plan.error());
   const Progress progress("measuring " + file);
-  const auto dense = dense_twin(*plan);
+  const auto dense = dense_twin(*plan, tuning_of(context));
   if (!dense) return error_in(file, dense.error());
   auto report = measure_layers(*plan, *dense, random_inputs(*plan, context.common.seed), {.seconds = options.seconds});
   if (!report) return error_in(file, report.error());

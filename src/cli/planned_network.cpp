@@ -4,12 +4,14 @@
 
 namespace espalier::cli {
 
+Tuning tuning_of(const Context& context) { return context.common.deterministic ? Tuning::kModel : Tuning::kTimed; }
+
 CompileOptions compile_options(const Context& context, const NetworkOptions& options) {
   CompileOptions result;
   result.threads = context.common.threads;
   result.isa = context.common.isa;
   result.dtype = context.common.dtype.value_or(DType::kF32);
-  result.tuning = context.common.deterministic ? Tuning::kModel : Tuning::kTimed;
+  result.tuning = tuning_of(context);
   result.batch = options.batch.value_or(1);
   result.shapes = options.shapes;
   return result;

@@ -9,6 +9,8 @@
 
 namespace espalier::cli {
 
+// --deterministic plans by the model, else by timed trials.
+Tuning tuning_of(const Context& context);
 CompileOptions compile_options(const Context& context, const NetworkOptions& options);
 // Errors name the file.
 Result<Plan> compile_network(const Graph& graph, const std::string& file, const CompileOptions& options);

@@ -8,12 +8,12 @@
 
 namespace espalier {
 
-Result<Plan> dense_twin(const Plan& plan) {
+Result<Plan> dense_twin(const Plan& plan, Tuning tuning) {
   const plan::PlanSettings& settings = plan.state().settings;
   CompileOptions options{.threads = settings.threads,
                          .isa = settings.isa,
                          .dtype = settings.dtype,
-                         .tuning = Tuning::kModel,  // there is one dense kernel for each layer
+                         .tuning = tuning,
                          .weights = WeightUse::kDense};
   for (const TensorInfo& input : plan.inputs()) options.shapes.emplace(input.name, input.planned);
   return plan::make_plan(plan.state().graph, options);

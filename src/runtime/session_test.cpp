@@ -224,6 +224,18 @@ TEST(SessionErrors, WrongOutputBuffer) {
   EXPECT_EQ(status.error().message, "output 'result': expected f32 1x10, found f32 2x10");
 }
 
+TEST(DenseTwin, ChoosesItsKernelsByTrialsToo) {
+  const Plan plan = plan_of(small_network());
+  const auto twin = dense_twin(plan);
+  ASSERT_TRUE(twin) << twin.error().message;
+  bool timed = false;
+  for (const LayerReport& layer : twin->report().layers) timed = timed || layer.measured_ms >= 0;
+  EXPECT_TRUE(timed);
+  const auto modelled = dense_twin(plan, Tuning::kModel);
+  ASSERT_TRUE(modelled) << modelled.error().message;
+  for (const LayerReport& layer : modelled->report().layers) EXPECT_LT(layer.measured_ms, 0);
+}
+
 TEST(CompileErrors, DynamicDimensionPrintsTheFlag) {
   Graph graph = small_network();
   graph.value(graph.inputs[0]).shape.dims[2] = {-1, "height"};
