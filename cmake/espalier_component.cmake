@@ -10,13 +10,14 @@
 set(ESPALIER_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(ESPALIER_ISA_FLAGS_avx512
     -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mprefer-vector-width=512)
+set(ESPALIER_ISA_FLAGS_avx512bf16 ${ESPALIER_ISA_FLAGS_avx512} -mavx512bf16)
 set(ESPALIER_ISA_FLAGS_vnni ${ESPALIER_ISA_FLAGS_avx512} -mavx512vnni)
 set(ESPALIER_ISA_FLAGS_amx ${ESPALIER_ISA_FLAGS_vnni} -mavx512vbmi -mavx512vbmi2 -mavx512bf16 -mamx-tile -mamx-bf16
                            -mamx-int8)
 
 # GCC 12 calls the undefined operands inside its own AVX-512 intrinsics uninitialised (GCC bug 105593).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  foreach(isa avx512 vnni amx)
+  foreach(isa avx512 avx512bf16 vnni amx)
     list(APPEND ESPALIER_ISA_FLAGS_${isa} -Wno-uninitialized -Wno-maybe-uninitialized)
   endforeach()
 endif()
@@ -47,7 +48,7 @@ endforeach()
 
 function(espalier_set_isa_flags)
   foreach(source IN LISTS ARGN)
-    if(source MATCHES "_(avx2|avx512|vnni|amx)\\.cpp$")
+    if(source MATCHES "_(avx2|avx512|avx512bf16|vnni|amx)\\.cpp$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${ESPALIER_ISA_FLAGS_${CMAKE_MATCH_1}}")
     endif()
   endforeach()

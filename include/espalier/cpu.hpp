@@ -16,7 +16,7 @@ namespace espalier {
 // Ascending: each level includes the ones before it.
 //   avx2    AVX2 + FMA + F16C
 //   avx512  + AVX-512 F, BW, DQ, VL, CD
-//   vnni    + AVX-512 VNNI
+//   vnni    + AVX-512 VNNI, and VBMI, VBMI2, BF16, FP16 where the machine has them
 //   amx     + AMX tile, bf16, int8 and AVX-512 VBMI, VBMI2, BF16
 enum class Isa : std::uint8_t { kScalar, kAvx2, kAvx512, kVnni, kAmx };
 
@@ -36,6 +36,8 @@ struct CpuFeatures {
 
 // The highest level whose features are all present.
 ESPALIER_API Isa best_isa(const CpuFeatures& features) noexcept;
+// What a ceiling leaves of the features: those of its level and of the levels below.
+ESPALIER_API CpuFeatures features_under(const CpuFeatures& features, Isa ceiling) noexcept;
 // "avx2", "avx512_vnni", ... for the bits that are set.
 ESPALIER_API std::vector<std::string> feature_names(const CpuFeatures& features);
 
@@ -53,6 +55,8 @@ ESPALIER_API CpuFeatures detect_features(const CpuidValues& values) noexcept;
 ESPALIER_API const CpuFeatures& machine_features();
 // What may be used now: the machine's best level, lowered by the ceiling.
 ESPALIER_API Isa active_isa();
+// This machine's features under the ceiling.
+ESPALIER_API CpuFeatures active_features();
 // Lowers (or restores) the ceiling for the whole process; kernels planned before keep what they were planned with.
 ESPALIER_API void set_isa_ceiling(Isa ceiling);
 

@@ -18,6 +18,8 @@ struct Ceilings {
   double int8_gops = 0;    // the faster of AMX tiles and VNNI
   double l2_gbs = 0;       // reading a buffer that fits L2
   double memory_gbs = 0;   // reading a buffer of several L2
+  // vdpbf16ps by itself: twice the f32 rate on some processors, half of it on others.
+  double bf16_vector_gflops = 0;
 
   bool operator==(const Ceilings&) const = default;
 };
@@ -36,7 +38,8 @@ struct Machine {
 ESPALIER_API const Machine& this_machine();
 // The same without any cache, measured now.
 ESPALIER_API Machine measure_machine(Isa isa);
-// Ceilings that are typical for an ISA, for planning without measuring (`--deterministic`, tests).
+// Ceilings that are typical for an ISA, for planning without measuring (`--deterministic`, tests). vdpbf16ps, where a
+// machine has it, counts as fast as f32 without AMX and as half of it with.
 ESPALIER_API Ceilings nominal_ceilings(Isa isa) noexcept;
 
 // ---- Cost model --------------------------------------------------------------------------------------------------

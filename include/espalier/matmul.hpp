@@ -5,7 +5,8 @@
 // pattern.
 //
 // Results: bitwise equal over executors, thread counts and n for one plan. A NaN or infinity in X that meets only
-// structural zeros is skipped, unless the plan is dense (MatmulPlan::is_dense; forbid it with Fallback::kNever).
+// structural zeros is skipped, unless the plan is dense (MatmulPlan::is_dense; forbid it with Fallback::kNever). With
+// bf16 X, columns 2i and 2i + 1 of W are multiplied together: where a row keeps one of them, it meets both of X.
 // Denormals count as zero while a product runs.
 //
 // A MatmulPlan is a handle: copies share the packed weights. Any number of threads may run it at once; refresh must not
@@ -68,6 +69,8 @@ struct MatmulOptions {
   Activation activation = Activation::kNone;
   float low = 0, high = 0;  // see Activation
   DataOrder order = DataOrder::kFeatureMajor;
+  // Of X, and of Y and the residual: f32 or bf16. With bf16 X the weights must be bf16 too; sums are f32 always.
+  DType x = DType::kF32, y = DType::kF32;
   Fallback dense = Fallback::kWhenFaster;
   int threads = 0;              // to plan for; 0: the default executor's
   std::optional<Isa> isa = {};  // the highest to use; default: active_isa()
@@ -117,7 +120,7 @@ class ESPALIER_API MatmulPlan {
 ESPALIER_API Result<MatmulPlan> plan_matmul(const BlockSparse& w, const MatmulOptions& options = {});
 ESPALIER_API Result<MatmulPlan> plan_matmul(const NmSparse& w, const MatmulOptions& options = {});
 ESPALIER_API Result<MatmulPlan> plan_matmul(const Csr& w, const MatmulOptions& options = {});
-// A full pattern on the same kernels: our dense. `w` is rank 2, f32.
+// A full pattern on the same kernels: our dense. `w` is rank 2.
 ESPALIER_API Result<MatmulPlan> plan_dense_matmul(const Tensor& w, const MatmulOptions& options = {});
 
 // Once, without keeping a plan: y = w x.

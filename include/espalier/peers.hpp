@@ -23,6 +23,7 @@ struct SpmmBenchOptions {
   std::int64_t m = 1024, k = 1024, n = 64;
   Pattern pattern = Block{16, 16};
   double density = 0.125;
+  DType dtype = DType::kF32;  // of W and X, f32 or bf16; Y is f32
   bool dynamic = false;  // the pattern arrives with every call; times include sorting it
   PeerSet peers = PeerSet::kDense;
   int threads = 0;
@@ -57,8 +58,8 @@ struct SpmmReport {
   Isa isa = Isa::kScalar;
 };
 
-// Errors: kInvalidArgument for sizes, pattern or density that do not fit; kUnsupported for a dynamic pattern that is
-// not made of blocks; kInvalidData when a result differs from the reference by more than the tolerance, naming whose.
+// Errors: kInvalidArgument for sizes, pattern or density that do not fit; kUnsupported for another type, and for a
+// dynamic pattern that is not made of blocks of f32; kInvalidData when a result differs from the reference by more than the tolerance, naming whose.
 ESPALIER_API Result<SpmmReport> measure_spmm(const SpmmBenchOptions& options);
 
 }  // namespace espalier

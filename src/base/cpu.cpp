@@ -122,6 +122,16 @@ Isa best_isa(const CpuFeatures& f) noexcept {
   return amx ? Isa::kAmx : Isa::kVnni;
 }
 
+CpuFeatures features_under(const CpuFeatures& features, Isa ceiling) noexcept {
+  CpuFeatures left = features;
+  if (ceiling < Isa::kAmx) left.amx_tile = left.amx_bf16 = left.amx_int8 = false;
+  if (ceiling < Isa::kVnni)
+    left.avx512vnni = left.avx512vbmi = left.avx512vbmi2 = left.avx512bf16 = left.avx512fp16 = false;
+  if (ceiling < Isa::kAvx512) left.avx512f = left.avx512bw = left.avx512dq = left.avx512vl = left.avx512cd = false;
+  if (ceiling < Isa::kAvx2) left.avx2 = left.fma = left.f16c = false;
+  return left;
+}
+
 std::vector<std::string> feature_names(const CpuFeatures& features) {
   std::vector<std::string> names;
   for (const FeatureName& feature : kFeatureNames)
@@ -168,6 +178,8 @@ bool under_hypervisor() {
 }
 
 Isa active_isa() { return std::min(best_isa(machine_features()), ceiling().load(std::memory_order_relaxed)); }
+
+CpuFeatures active_features() { return features_under(machine_features(), active_isa()); }
 
 void set_isa_ceiling(Isa isa) { ceiling().store(isa, std::memory_order_relaxed); }
 

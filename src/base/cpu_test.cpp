@@ -91,6 +91,16 @@ TEST(BestIsa, EveryMemberOfALevelIsNeeded) {
   }
 }
 
+TEST(FeaturesUnder, ACeilingHidesWhatLiesAbove) {
+  const CpuFeatures all = detect_features(everything());
+  EXPECT_EQ(features_under(all, Isa::kAmx), all);
+  for (const Isa ceiling : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512, Isa::kVnni})
+    EXPECT_EQ(best_isa(features_under(all, ceiling)), ceiling);
+  EXPECT_EQ(features_under(all, Isa::kScalar), CpuFeatures{});
+  EXPECT_TRUE(features_under(all, Isa::kVnni).avx512bf16);
+  EXPECT_FALSE(features_under(all, Isa::kAvx512).avx512bf16);
+}
+
 TEST(Isas, NamesParseBack) {
   for (const char* name : {"scalar", "avx2", "avx512", "vnni", "amx"}) EXPECT_EQ(to_string(*parse_isa(name)), name);
   EXPECT_EQ(parse_isa("sse4").error().message,

@@ -89,9 +89,7 @@ void add_spmm(CLI::App& app, Context& context) {
       ->check(seconds_from(1e-6))
       ->capture_default_str();
   set_action(command, context, [](Context& c) -> Status {
-    if (c.common.dtype.value_or(DType::kF32) != DType::kF32)
-      return refuse(ErrorCode::kUnsupported, "spmm: --dtype {} is not supported yet, expected f32",
-                    to_string(*c.common.dtype));
+    options.dtype = c.common.dtype.value_or(DType::kF32);
     if (sparsity >= 0) options.density = 1 - sparsity;
     if (const auto* const nm = std::get_if<Nm>(&options.pattern))
       options.density = static_cast<double>(nm->n) / static_cast<double>(nm->m);

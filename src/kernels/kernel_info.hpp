@@ -1,7 +1,8 @@
 // The table row that describes a product micro-kernel; selection, tests and benchmarks iterate the rows.
 //
 // Names: <op>_<type>_<pattern>_<tile>_<isa>, e.g. spmm_f32_blk8x4_8x3v_avx512: strips of 8 rows, blocks a multiple of 4
-// columns wide, a tile of 8 rows x 3 vectors. The name is also the function's symbol.
+// columns wide, a tile of 8 rows x 3 vectors. The name is also the function's symbol. `avx512bf16` in place of an ISA is
+// AVX-512 with vdpbf16ps, which is a feature beside the levels (KernelInfo::needs).
 #pragma once
 
 #include <espalier/cpu.hpp>
@@ -28,17 +29,20 @@ enum class PackedLayout : std::uint8_t {
   kNmRows,     // N:M with one position set per row: values [row][group][N], one keep bit per column [row][group] * M
 };
 
-// One variant. Requirements: the pattern's kind; r a multiple of tile_rows and c of block_cols_step (or, with kNm, its
-// N and M); min_n <= n <= max_n (0: no limit).
+// One variant. Requirements: the features that `isa` does not imply; the pattern's kind; r a multiple of tile_rows and
+// c of block_cols_step (or, with kNm, its N and M); min_n <= n <= max_n (0: no limit). A kernel whose y is f32 stores
+// bf16 as well (Epilogue::storage).
 struct KernelInfo {
   std::string_view name;
   Op op = Op::kSpmm;
   Isa isa = Isa::kScalar;
+  CpuFeatures needs = {};
   DType weights = DType::kF32, x = DType::kF32, y = DType::kF32;
   PatternKind pattern = PatternKind::kBlock;
   std::int32_t block_cols_step = 1;
   std::int32_t nm_n = 0, nm_m = 0;
   std::int32_t tile_rows = 1, tile_cols = 1;
+  std::int32_t k_per_row = 1;  // of packed X
   std::int64_t min_n = 1, max_n = 0;
   PackedLayout layout = PackedLayout::kStrips;
   // May read X where it lies instead of packed panels, when X is feature-major f32, its rows and start are 64-byte
@@ -48,6 +52,12 @@ struct KernelInfo {
   PackXFn pack_x = nullptr;
   KernelCost cost = {};
 };
+
+// Bytes of one packed row of X: one packed row deep, tile_cols columns wide.
+constexpr std::int64_t packed_row_bytes(const KernelInfo& kernel) {
+  return static_cast<std::int64_t>(kernel.tile_cols) * kernel.k_per_row *
+         static_cast<std::int64_t>(size_of(kernel.x));
+}
 
 // Every row of every family that was compiled in, whatever this machine can run.
 std::span<const KernelInfo> spmm_kernels();

@@ -5,16 +5,19 @@
 
 #include "base/check.hpp"
 #include "base/fail.hpp"
+#include "kernels/packed_values.hpp"
 
 namespace espalier::kernels {
 
-Result<PackedBlocks> PackedBlocks::plan(const BlockSparse& matrix, std::int64_t strip_rows, std::int64_t part_cols) {
-  ESPALIER_CHECK(strip_rows >= 1 && matrix.block.rows % strip_rows == 0);
+Result<PackedBlocks> PackedBlocks::plan(const BlockSparse& matrix, const Layout& layout) {
+  const std::int64_t per_dword = columns_per_dword(layout.type), part_cols = layout.part_cols;
+  ESPALIER_CHECK(layout.strip_rows >= 1 && matrix.block.rows % layout.strip_rows == 0);
+  ESPALIER_CHECK(matrix.block.cols % per_dword == 0);
   PackedBlocks packed;
   packed.rows_ = matrix.rows;
   packed.cols_ = matrix.cols;
   packed.block_ = matrix.block;
-  packed.strip_rows_ = strip_rows;
+  packed.layout_ = layout;
   if (matrix.kept_blocks() >= std::numeric_limits<std::uint32_t>::max())
     return fail(ErrorCode::kLimit,
                 "matmul: the matrix keeps {} blocks, at most 2^32 - 1 are supported: use larger blocks",
@@ -28,7 +31,7 @@ Result<PackedBlocks> PackedBlocks::plan(const BlockSparse& matrix, std::int64_t 
     Part& part = packed.parts_[static_cast<std::size_t>(i)];
     part.first_col = i * per_part * c;
     const std::int64_t end = std::min((i + 1) * per_part, block_columns);
-    part.packed_cols = (end - i * per_part) * c;
+    part.packed_rows = (end - i * per_part) * c / per_dword;
     part.cols = std::min(end * c, matrix.cols) - part.first_col;
     part.starts.assign(1, 0);
   }
@@ -38,7 +41,7 @@ Result<PackedBlocks> PackedBlocks::plan(const BlockSparse& matrix, std::int64_t 
       const std::int64_t column = matrix.block_cols[u];
       const auto at = static_cast<std::size_t>(column / per_part);
       Part& part = packed.parts_[at];
-      part.columns.push_back(static_cast<std::uint32_t>(column * c - part.first_col));
+      part.columns.push_back(static_cast<std::uint32_t>((column * c - part.first_col) / per_dword));
       sources[at].push_back(u);
     }
     for (Part& part : packed.parts_) part.starts.push_back(static_cast<std::uint32_t>(part.columns.size()));
@@ -48,25 +51,28 @@ Result<PackedBlocks> PackedBlocks::plan(const BlockSparse& matrix, std::int64_t 
     packed.source_.insert(packed.source_.end(), sources[i].begin(), sources[i].end());
   }
   // One strip row of slack: a kernel may load a whole vector at the last value.
-  packed.values_ = AlignedBuffer(static_cast<std::size_t>(packed.units() * c * matrix.block.rows + 64) * sizeof(float));
+  packed.values_ =
+      AlignedBuffer(static_cast<std::size_t>((packed.units() * c * matrix.block.rows + 64) * packed.value_bytes()));
   return packed;
 }
 
 void PackedBlocks::set_values(const float* values) {
-  const std::int64_t r = block_.rows, c = block_.cols, strips = r / strip_rows_;
-  float* target = values_.as<float>();
+  const std::int64_t r = block_.rows, c = block_.cols, strip_rows = layout_.strip_rows, strips = r / strip_rows;
+  const std::int64_t per_dword = columns_per_dword(layout_.type);
+  std::byte* target = values_.data();
   for (const Part& part : parts_) {
     for (std::size_t block_row = 0; block_row + 1 < part.starts.size(); ++block_row) {
       const std::int64_t rows_left = rows_ - static_cast<std::int64_t>(block_row) * r;
       for (std::int64_t strip = 0; strip < strips; ++strip) {
-        const std::int64_t valid_rows = std::clamp<std::int64_t>(rows_left - strip * strip_rows_, 0, strip_rows_);
+        const std::int64_t valid_rows = std::clamp<std::int64_t>(rows_left - strip * strip_rows, 0, strip_rows);
         for (std::uint32_t u = part.starts[block_row]; u < part.starts[block_row + 1]; ++u) {
           const std::int64_t source = source_[static_cast<std::size_t>(part.first_unit + u)];
-          const float* const block = values + source * r * c + strip * strip_rows_ * c;
-          const std::int64_t valid_cols = std::min(c, cols_ - part.first_col - part.columns[u]);
-          for (std::int64_t column = 0; column < c; ++column, target += strip_rows_)
-            for (std::int64_t row = 0; row < strip_rows_; ++row)
-              target[row] = row < valid_rows && column < valid_cols ? block[row * c + column] : 0.0F;
+          const float* const block = values + source * r * c + strip * strip_rows * c;
+          const std::int64_t valid_cols = std::min(c, cols_ - part.first_col - part.columns[u] * per_dword);
+          target =
+              write_strip(target, layout_.type, strip_rows, c, [&](std::int64_t row, std::int64_t column) {
+                return row < valid_rows && column < valid_cols ? block[row * c + column] : 0.0F;
+              });
         }
       }
     }
@@ -74,7 +80,7 @@ void PackedBlocks::set_values(const float* values) {
 }
 
 std::int64_t PackedBlocks::bytes() const {
-  std::int64_t total = units() * block_.rows * block_.cols * static_cast<std::int64_t>(sizeof(float));
+  std::int64_t total = units() * block_.rows * block_.cols * value_bytes();
   for (const Part& part : parts_)
     total += static_cast<std::int64_t>((part.starts.size() + part.columns.size()) * sizeof(std::uint32_t));
   return total;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/packed_values.hpp"
+
 namespace espalier::kernels {
 
 PackedDense::PackedDense(std::int64_t rows, std::int64_t cols, const Layout& layout)
@@ -12,23 +14,24 @@ PackedDense::PackedDense(std::int64_t rows, std::int64_t cols, const Layout& lay
   std::int64_t total = 0;
   for (std::int64_t first = 0; first < std::max<std::int64_t>(cols, 1); first += width) {
     const std::int64_t count = std::min(width, cols - first);
-    parts_.push_back({first, count, round_up(count), total});
+    parts_.push_back({first, count, round_up(count) / columns_per_dword(layout.type), total});
     total += strips() * layout.strip_rows * round_up(count);
   }
   columns_.assign(static_cast<std::size_t>(strips()), 0);
   for (std::int64_t strip = 1; strip <= strips(); ++strip) starts_.push_back(static_cast<std::uint32_t>(strip));
-  values_ = AlignedBuffer(static_cast<std::size_t>(total + 64) * sizeof(float));
+  values_ = AlignedBuffer(static_cast<std::size_t>(total + 64) * size_of(layout.type));
 }
 
 void PackedDense::set_values(const float* dense) {
-  float* target = values_.as<float>();
+  std::byte* target = values_.data();
   for (const Part& part : parts_)
     for (std::int64_t first_row = 0; first_row < rows_; first_row += layout_.strip_rows)
-      for (std::int64_t column = 0; column < part.packed_cols; ++column, target += layout_.strip_rows)
-        for (std::int64_t row = 0; row < layout_.strip_rows; ++row)
-          target[row] = first_row + row < rows_ && column < part.cols
-                            ? dense[(first_row + row) * cols_ + part.first_col + column]
-                            : 0.0F;
+      target = write_strip(target, layout_.type, layout_.strip_rows, part.packed_rows * columns_per_dword(layout_.type),
+                           [&](std::int64_t row, std::int64_t column) {
+                             return first_row + row < rows_ && column < part.cols
+                                        ? dense[(first_row + row) * cols_ + part.first_col + column]
+                                        : 0.0F;
+                           });
 }
 
 }  // namespace espalier::kernels

@@ -1,8 +1,10 @@
 // A full matrix laid out for the block kernels: one block per strip, as wide as the part of k.
-// [part][strip of R rows][column][R]; what is beyond the matrix is zero. A value; safe to read from many threads.
+// [part][strip of R rows][column][R], with bf16 [pair of columns][R]; what is beyond the matrix is zero. A value; safe to
+// read from many threads.
 #pragma once
 
 #include <cstdint>
+#include <espalier/types.hpp>
 #include <vector>
 
 #include "base/aligned_buffer.hpp"
@@ -12,12 +14,14 @@ namespace espalier::kernels {
 class PackedDense {
  public:
   struct Part {
-    std::int64_t first_col = 0, cols = 0, packed_cols = 0;  // packed_cols: rounded up to the kernel's step
+    std::int64_t first_col = 0, cols = 0;
+    std::int64_t packed_rows = 0;  // of X, rounded up to the kernel's step
     std::int64_t first_value = 0;
   };
   struct Layout {
     std::int64_t strip_rows = 1, step = 1;
     std::int64_t part_cols = 0;  // <= 0: one part
+    DType type = DType::kF32;    // or kBf16: then the step is even
   };
 
   PackedDense() = default;
@@ -26,7 +30,9 @@ class PackedDense {
   void set_values(const float* dense);
 
   const std::vector<Part>& parts() const { return parts_; }
-  const float* values(const Part& part) const { return values_.as<float>() + part.first_value; }
+  const void* values(const Part& part) const {
+    return values_.data() + part.first_value * static_cast<std::int64_t>(size_of(layout_.type));
+  }
   std::int64_t strips() const { return (rows_ + layout_.strip_rows - 1) / layout_.strip_rows; }
   // One unit per strip, at the part's first column.
   const std::vector<std::uint32_t>& starts() const { return starts_; }

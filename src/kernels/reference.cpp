@@ -5,6 +5,11 @@
 namespace espalier::kernels {
 namespace {
 
+double stored_value(Storage storage, const char* row, std::int64_t column) {
+  if (storage == Storage::kF32) return static_cast<double>(reinterpret_cast<const float*>(row)[column]);
+  return static_cast<double>(static_cast<float>(reinterpret_cast<const bf16*>(row)[column]));
+}
+
 // Y under construction: `add` is one kept entry of W.
 class Sums {
  public:
@@ -25,13 +30,12 @@ class Sums {
     const std::int64_t n = y_.dim(1);
     double* const y = y_.values<double>().data();
     for (std::int64_t i = 0; i < y_.dim(0); ++i) {
-      const auto* const residual =
-          reinterpret_cast<const float*>(reinterpret_cast<const char*>(e.residual) + i * e.residual_stride);
+      const char* const residual = static_cast<const char*>(e.residual) + i * e.residual_stride;
       for (std::int64_t j = 0; j < n; ++j) {
         double value = y[i * n + j] * static_cast<double>(e.alpha);
         if (e.row_scale != nullptr) value *= static_cast<double>(e.row_scale[i]);
         if (e.bias != nullptr) value += static_cast<double>(e.bias[i]);
-        if (e.residual != nullptr) value += static_cast<double>(e.beta) * static_cast<double>(residual[j]);
+        if (e.residual != nullptr) value += static_cast<double>(e.beta) * stored_value(e.storage, residual, j);
         if (e.activation != Activation::kNone)
           value = static_cast<double>(activate(e.activation, static_cast<float>(value), e.low, e.high));
         y[i * n + j] = value;

@@ -1,13 +1,35 @@
 #include "kernels/select.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 namespace espalier::kernels {
+namespace {
+
+// The features that a kernel needs and a machine lacks.
+std::vector<std::string> missing_features(const CpuFeatures& needs, const CpuFeatures& features) {
+  std::vector<std::string> missing;
+  const std::vector<std::string> present = feature_names(features);
+  for (const std::string& name : feature_names(needs))
+    if (std::find(present.begin(), present.end(), name) == present.end()) missing.push_back(name);
+  return missing;
+}
+
+bool same_types(const KernelInfo& kernel, const KernelRequest& request) {
+  const bool y_fits = kernel.y == request.y || (kernel.y == DType::kF32 && request.y == DType::kBf16);
+  return kernel.weights == request.weights && kernel.x == request.x && y_fits;
+}
+
+}  // namespace
 
 std::string reason_against(const KernelInfo& kernel, const KernelRequest& request) {
   if (kernel.isa > request.isa)
     return fmt::format("needs {}, allowed is {}", to_string(kernel.isa), to_string(request.isa));
-  if (kernel.weights != request.weights || kernel.x != request.x || kernel.y != request.y)
+  if (const auto missing = missing_features(kernel.needs, request.features); !missing.empty())
+    return fmt::format("needs {}, which is not there or not allowed", fmt::join(missing, " and "));
+  if (!same_types(kernel, request))
     return fmt::format("computes {} x {} -> {}, wanted {} x {} -> {}", to_string(kernel.weights), to_string(kernel.x),
                        to_string(kernel.y), to_string(request.weights), to_string(request.x), to_string(request.y));
   if (kernel.pattern != request.pattern)

@@ -1,4 +1,4 @@
-// Selection: a filter over the table, then the lowest modelled cost. Pure: the ISA and the ceilings are arguments.
+// Selection: a filter over the table, then the lowest modelled cost. Pure: ISA, features and ceilings are arguments.
 #pragma once
 
 #include <espalier/cpu.hpp>
@@ -15,6 +15,7 @@ namespace espalier::kernels {
 // What a product needs of a kernel.
 struct KernelRequest {
   Isa isa = Isa::kScalar;  // the highest that may be used
+  CpuFeatures features = {};  // that may be used; only those that a kernel asks for beside its ISA matter
   DType weights = DType::kF32, x = DType::kF32, y = DType::kF32;
   PatternKind pattern = PatternKind::kBlock;
   std::int64_t block_rows = 1, block_cols = 1;

@@ -9,10 +9,18 @@
 namespace espalier::kernels {
 namespace {
 
-constexpr std::array<KernelInfo, 4> kTable = {{
+constexpr std::array<KernelInfo, 6> kTable = {{
     {.name = "scalar_1", .isa = Isa::kScalar, .tile_rows = 1, .tile_cols = 4},
     {.name = "avx2_8", .isa = Isa::kAvx2, .block_cols_step = 4, .tile_rows = 8, .tile_cols = 8},
     {.name = "avx512_8", .isa = Isa::kAvx512, .block_cols_step = 4, .tile_rows = 8, .tile_cols = 16, .max_n = 64},
+    {.name = "avx512bf16_8",
+     .isa = Isa::kAvx512,
+     .needs = {.avx512bf16 = true},
+     .weights = DType::kBf16,
+     .x = DType::kBf16,
+     .tile_rows = 8,
+     .tile_cols = 16},
+    {.name = "bf16_1", .isa = Isa::kScalar, .weights = DType::kBf16, .x = DType::kBf16, .tile_cols = 4},
     {.name = "avx512_24", .isa = Isa::kAvx512, .pattern = PatternKind::kNm, .nm_n = 2, .nm_m = 4},
 }};
 
@@ -41,7 +49,7 @@ TEST(SelectKernel, SaysWhyEachOtherRowWasRejected) {
       select_kernel(kTable, {.isa = Isa::kAvx2, .block_rows = 4, .block_cols = 6, .n = 65}, wider_is_faster);
   ASSERT_NE(selection.chosen, nullptr);
   EXPECT_EQ(selection.chosen->name, "scalar_1");
-  EXPECT_EQ(selection.rejected.size(), 3U);
+  EXPECT_EQ(selection.rejected.size(), kTable.size() - 1);
   EXPECT_EQ(reason_of(selection, "avx2_8"), "blocks of 4 rows are not a multiple of 8");
   EXPECT_EQ(reason_of(selection, "avx512_8"), "needs avx512, allowed is avx2");
 
@@ -57,6 +65,22 @@ TEST(SelectKernel, SaysWhyEachOtherRowWasRejected) {
             "is for 2:4, wanted 1:4");
   EXPECT_EQ(reason_of(ragged({.isa = Isa::kAmx, .block_rows = 8, .block_cols = 8, .n = 64}), "avx2_8"),
             "predicted slower");
+}
+
+TEST(SelectKernel, AFeatureBesideTheLevelsMustBeThere) {
+  KernelRequest request{.isa = Isa::kAmx, .weights = DType::kBf16, .x = DType::kBf16, .block_rows = 8, .n = 64};
+  const auto without = select_kernel(kTable, request, wider_is_faster);
+  EXPECT_EQ(without.chosen->name, "bf16_1");
+  EXPECT_EQ(reason_of(without, "avx512bf16_8"), "needs avx512_bf16, which is not there or not allowed");
+  request.features.avx512bf16 = true;
+  EXPECT_EQ(select_kernel(kTable, request, wider_is_faster).chosen->name, "avx512bf16_8");
+}
+
+TEST(SelectKernel, SumsInF32AreStoredAsBf16Too) {
+  KernelRequest request{.y = DType::kBf16};
+  EXPECT_EQ(reason_against(kTable[0], request), "");
+  request.y = DType::kI32;
+  EXPECT_EQ(reason_against(kTable[0], request), "computes f32 x f32 -> f32, wanted f32 x f32 -> i32");
 }
 
 TEST(SelectKernel, ChoosesNothingWhenNothingFits) {

@@ -5,10 +5,10 @@
 // ("strips" of `tile_rows` rows of Y) first_strip .. last_strip - 1 by the columns of one or more packed panels of X.
 // It does not allocate, start threads, throw, print or use globals, and may be called for disjoint ranges at once.
 //
-// X is packed into panels first (PackXArgs). A panel is `tile_cols` columns wide and one *packed row* deep per dword:
-// one k for f32, two consecutive k for bf16, four for int8, interleaved inside the dword; its rows are contiguous,
-// 64-byte aligned, and its missing columns and rows (ragged n and k) hold zeros. W is packed as PackedLayout says
-// (kernel_info.hpp).
+// X is packed into panels first (PackXArgs). A panel is `tile_cols` columns wide; a *packed row* holds, column by column,
+// KernelInfo::k_per_row consecutive k: for most kernels one dword, which is one k of f32, two of bf16 or four of int8.
+// Its rows are contiguous, the panel is 64-byte aligned, and missing columns and rows (ragged n and k) hold zeros. W is
+// packed as PackedLayout says (kernel_info.hpp).
 //
 // This header is included by files that are compiled for one instruction set: plain data only.
 #pragma once
@@ -19,14 +19,19 @@
 
 namespace espalier::kernels {
 
+// How Y and R are stored. Kernels that sum in f32 take either and round bf16 to nearest even.
+enum class Storage : std::uint8_t { kF32, kBf16 };
+constexpr std::int64_t bytes_of(Storage storage) { return storage == Storage::kF32 ? 4 : 2; }
+
 // What becomes of an accumulator before it is stored, in this order. Rows are absolute rows of Y.
 struct Epilogue {
   float alpha = 1;                   // of the product
   const float* row_scale = nullptr;  // per row, times alpha (dequantisation); nullptr: 1
   const float* bias = nullptr;       // per row; nullptr: 0
-  const float* residual = nullptr;   // R, may be Y itself; nullptr: none
+  const void* residual = nullptr;    // R, may be Y itself; nullptr: none
   std::int64_t residual_stride = 0;  // bytes between rows of R
   float beta = 1;                    // of R
+  Storage storage = Storage::kF32;   // of Y and R
   Activation activation = Activation::kNone;
   float low = 0, high = 0;
 };
@@ -42,12 +47,12 @@ struct SpmmArgs {
   const std::uint32_t* columns = nullptr;
   const std::uint32_t* order = nullptr;  // values of unit u are at order[u] (arrival order); nullptr: at u
   std::int32_t block_rows = 0;           // of the canonical block
-  std::int32_t block_cols = 0;
+  std::int32_t block_cols = 0;           // in packed rows
   // X, packed (or in the caller's memory, where KernelInfo::x_in_place); panel q begins at x + q * x_panel_stride and
   // gives columns q * tile_cols ... of Y.
   const void* x = nullptr;
   std::int64_t x_panel_stride = 0;
-  std::int64_t x_row_stride = 0;  // between packed rows: tile_cols dwords when packed
+  std::int64_t x_row_stride = 0;  // between packed rows: their size when packed
   std::int32_t panels = 1;
   // Y at its row 0 and at the first panel's column 0.
   void* y = nullptr;

@@ -1,8 +1,10 @@
-// Every f32 row of the kernel table against the scalar reference: sizes round tile edges, sub-ranges, misaligned X and
-// Y, canaries round the output, empty rows, all kept, nothing kept, parts along k, NaN and infinity, every epilogue.
+// Every block row of the kernel table, f32 and bf16, against the scalar reference: sizes round tile edges, sub-ranges,
+// misaligned X and Y, canaries round the output, empty rows, all kept, nothing kept, parts along k, NaN and infinity,
+// every epilogue, Y in bf16.
 //
 // Tolerance: a sum of k products of values up to 1 in f32 differs from the exact one by at most about k eps; with the
-// epilogue's few operations, 4 (k + 8) eps.
+// epilogue's few operations, 4 (k + 8) eps. Products of two bf16 are exact in f32. Y in bf16 adds its own rounding, 2^-8
+// of the value.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,8 +24,11 @@ namespace {
 
 constexpr float kCanary = 12345.25F;
 
-// Every third block row is empty unless everything is kept.
-BlockSparse random_blocks(std::int64_t rows, std::int64_t cols, Block block, double density, std::mt19937& random) {
+float rounded_to(DType type, float value) { return type == DType::kBf16 ? static_cast<float>(bf16(value)) : value; }
+
+// Every third block row is empty unless everything is kept. Values of `type`, held as f32.
+BlockSparse random_blocks(std::int64_t rows, std::int64_t cols, Block block, double density, DType type,
+                          std::mt19937& random) {
   BlockSparse w{rows, cols, block, {}, {}, {}};
   std::vector<std::int64_t> starts{0}, columns;
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -36,7 +41,7 @@ BlockSparse random_blocks(std::int64_t rows, std::int64_t cols, Block block, dou
   w.block_cols = IndexArray::of(columns);
   w.values = Tensor(DType::kF32, {w.kept_blocks(), block.rows, block.cols});
   std::uniform_real_distribution<float> weight(-1, 1);
-  for (float& value : w.values.values<float>()) value = weight(random);
+  for (float& value : w.values.values<float>()) value = rounded_to(type, weight(random));
   return w;
 }
 
@@ -47,17 +52,27 @@ struct Shape3 {
 // X and Y in buffers with padding between rows; Y starts as canaries.
 struct Case {
   BlockSparse w;
+  DType type;  // of W and X
   std::int64_t n = 1, x_stride = 1, y_stride = 1, offset = 0;
   std::vector<float> x, y;
+  std::vector<bf16> x_bf16;
 
-  Case(BlockSparse matrix, std::int64_t columns, std::int64_t misalign, std::mt19937& random)
-      : w(std::move(matrix)), n(columns), x_stride(columns + 3), y_stride(columns + 5), offset(misalign) {
+  Case(BlockSparse matrix, DType of, std::int64_t columns, std::int64_t misalign, std::mt19937& random)
+      : w(std::move(matrix)), type(of), n(columns), x_stride(columns + 3), y_stride(columns + 5), offset(misalign) {
     x.resize(static_cast<std::size_t>(w.cols * x_stride + offset));
     y.assign(static_cast<std::size_t>((w.rows + 2) * y_stride + offset), kCanary);
     std::uniform_real_distribution<float> value(-1, 1);
-    for (float& v : x) v = value(random);
+    for (float& v : x) v = rounded_to(type, value(random));
   }
   const float* x_data() const { return x.data() + offset; }
+  // X as a kernel reads it, and bytes between its rows.
+  const void* x_for_kernel() {
+    if (type == DType::kF32) return x_data();
+    x_bf16.clear();
+    for (const float v : x) x_bf16.push_back(bf16(v));
+    return x_bf16.data() + offset;
+  }
+  std::int64_t x_row_bytes() const { return x_stride * static_cast<std::int64_t>(size_of(type)); }
   float* y_data() { return y.data() + y_stride + offset; }  // one canary row before
   Tensor dense_x() const {
     Tensor t(DType::kF32, {w.cols, n});
@@ -77,7 +92,9 @@ struct Case {
 
 void run_kernel(const KernelInfo& kernel, Case& c, std::int64_t part_cols, const Epilogue& epilogue = {},
                 std::int64_t first_strip = 0, std::int64_t last_strip = -1) {
-  auto packed = PackedBlocks::plan(c.w, kernel.tile_rows, kernel.op == Op::kSpmv ? 0 : part_cols);
+  auto packed = PackedBlocks::plan(c.w, {.strip_rows = kernel.tile_rows,
+                                         .part_cols = kernel.op == Op::kSpmv ? 0 : part_cols,
+                                         .type = kernel.weights});
   ASSERT_TRUE(packed.has_value());
   packed->set_values(c.w.values.values<float>().data());
   const std::int64_t width = kernel.tile_cols, panels = (c.n + width - 1) / width;
@@ -86,13 +103,13 @@ void run_kernel(const KernelInfo& kernel, Case& c, std::int64_t part_cols, const
       static_cast<std::size_t>((last_strip - first_strip) * panels * kernel.tile_rows * width * 4 + 64));
   for (std::size_t i = 0; i < packed->parts().size(); ++i) {
     const PackedBlocks::Part& part = packed->parts()[i];
-    const std::int64_t panel_stride = (part.packed_cols * width * 4 + 63) / 64 * 64;
+    const std::int64_t panel_stride = (part.packed_rows * packed_row_bytes(kernel) + 63) / 64 * 64;
     AlignedBuffer x(static_cast<std::size_t>(panels * panel_stride + 64));
-    kernel.pack_x({.x = c.x_data(),
-                   .stride = c.x_stride * 4,
+    kernel.pack_x({.x = c.x_for_kernel(),
+                   .stride = c.x_row_bytes(),
                    .first_row = part.first_col,
                    .rows = part.cols,
-                   .packed_rows = part.packed_cols,
+                   .packed_rows = part.packed_rows,
                    .columns = c.n,
                    .tile_cols = kernel.tile_cols,
                    .panels = x.data(),
@@ -102,10 +119,10 @@ void run_kernel(const KernelInfo& kernel, Case& c, std::int64_t part_cols, const
     args.starts = part.starts.data();
     args.columns = part.columns.data();
     args.block_rows = static_cast<std::int32_t>(c.w.block.rows);
-    args.block_cols = static_cast<std::int32_t>(c.w.block.cols);
+    args.block_cols = static_cast<std::int32_t>(c.w.block.cols / kernel.k_per_row);
     args.x = x.data();
     args.x_panel_stride = panel_stride;
-    args.x_row_stride = width * 4;
+    args.x_row_stride = packed_row_bytes(kernel);
     args.panels = static_cast<std::int32_t>(panels);
     args.y = c.y_data();
     args.y_row_stride = c.y_stride * 4;
@@ -139,13 +156,17 @@ class SpmmConformance : public testing::TestWithParam<const KernelInfo*> {
  protected:
   void SetUp() override {
     if (kernel().isa > best_isa(machine_features())) GTEST_SKIP() << "this machine lacks " << to_string(kernel().isa);
+    if (kernel().needs.avx512bf16 && !machine_features().avx512bf16) GTEST_SKIP() << "this machine lacks avx512_bf16";
+  }
+  BlockSparse random_w(std::int64_t rows, std::int64_t cols, Block block, double density) {
+    return random_blocks(rows, cols, block, density, kernel().weights, random_);
   }
   const KernelInfo& kernel() const { return *GetParam(); }
   bool vector_only() const { return kernel().op == Op::kSpmv; }
   // The block that the kernel is for, and one of several strips.
   std::vector<Block> blocks() const {
     const std::int64_t r = kernel().tile_rows, step = kernel().block_cols_step;
-    return {{r, step}, {2 * r, step == 1 ? 3 : 2 * step}};
+    return {{r, step}, {2 * r, step <= 2 ? 3 * step : 2 * step}};
   }
   std::mt19937 random_{20240607};
 };
@@ -156,7 +177,7 @@ TEST_P(SpmmConformance, SizesRoundTheTile) {
       for (const std::int64_t n : {1, 2, 3, 15, 16, 17, 31, 33, 64, 65}) {
         if (vector_only() && n > 1) continue;
         const std::int64_t k = m == 17 ? 300 : (n == 17 ? 127 : 64);
-        Case c(random_blocks(m, k, block, 0.3, random_), n, 0, random_);
+        Case c(random_w(m, k, block, 0.3), kernel().weights, n, 0, random_);
         SCOPED_TRACE(testing::Message() << "m " << m << " k " << k << " n " << n << " block " << block.rows << "x"
                                         << block.cols);
         run_kernel(kernel(), c, 0);
@@ -168,7 +189,7 @@ TEST_P(SpmmConformance, SizesRoundTheTile) {
 TEST_P(SpmmConformance, PartsAlongKGiveTheSameBits) {
   if (vector_only()) return;  // runs in one part by contract
   for (const Block block : blocks()) {
-    Case whole(random_blocks(50, 301, block, 0.5, random_), 37, 0, random_);
+    Case whole(random_w(50, 301, block, 0.5), kernel().weights, 37, 0, random_);
     Case parts = whole;
     run_kernel(kernel(), whole, 0);
     run_kernel(kernel(), parts, 64);
@@ -181,7 +202,7 @@ TEST_P(SpmmConformance, SubRangesMisalignmentAndDensities) {
   for (const Block block : blocks())
     for (const double density : {0.0, 0.2, 1.0}) {
       const std::int64_t m = 5 * block.rows - (block.rows > 1 ? 1 : 0), n = vector_only() ? 1 : 40;
-      Case c(random_blocks(m, 50, block, density, random_), n, 1, random_);
+      Case c(random_w(m, 50, block, density), kernel().weights, n, 1, random_);
       const std::int64_t strips = (m + kernel().tile_rows - 1) / kernel().tile_rows;
       run_kernel(kernel(), c, 16, {}, 1, strips - 1);
       expect_reference(c, {}, kernel().tile_rows, (strips - 1) * kernel().tile_rows);
@@ -205,32 +226,58 @@ TEST_P(SpmmConformance, Epilogues) {
         e.residual_stride = (n + 2) * 4;
       }
       SCOPED_TRACE(testing::Message() << to_string(e.activation) << " everything " << everything);
-      Case c(random_blocks(m, 64, blocks()[0], 0.4, random_), n, 0, random_);
+      Case c(random_w(m, 64, blocks()[0], 0.4), kernel().weights, n, 0, random_);
       run_kernel(kernel(), c, 0, e);
       expect_reference(c, e, 0, m);
     }
 }
 
+TEST_P(SpmmConformance, StoresBf16) {
+  const std::int64_t m = 35, n = vector_only() ? 1 : 37;
+  std::vector<bf16> residual(static_cast<std::size_t>(m * (n + 2)));
+  std::uniform_real_distribution<float> value(-1, 1);
+  for (bf16& v : residual) v = bf16(value(random_));
+  for (const bool add : {false, true}) {
+    Epilogue e{.storage = Storage::kBf16};
+    if (add) {
+      e.residual = residual.data();
+      e.residual_stride = (n + 2) * 2;
+    }
+    Case c(random_w(m, 64, blocks()[0], 0.4), kernel().weights, n, 0, random_);
+    // Rows of Y keep their bytes apart: half of each holds the bf16, the rest stays canaries.
+    run_kernel(kernel(), c, 0, e);
+    const Tensor expected = reference_spmm(c.w, c.dense_x(), e);
+    for (std::int64_t i = 0; i < m; ++i) {
+      const auto* const row = reinterpret_cast<const bf16*>(c.y_data() + i * c.y_stride);
+      for (std::int64_t j = 0; j < n; ++j) {
+        const double want = expected.values<double>()[static_cast<std::size_t>(i * n + j)];
+        const double got = static_cast<double>(static_cast<float>(row[j]));
+        ASSERT_NEAR(got, want, std::abs(want) / 256 + 1e-4) << "row " << i << " column " << j << " residual " << add;
+      }
+      for (std::int64_t j = (n + 1) / 2; j < c.y_stride; ++j)
+        ASSERT_EQ(c.y_data()[i * c.y_stride + j], kCanary) << "row " << i << " past its end";
+    }
+  }
+}
+
 TEST_P(SpmmConformance, NanAndInfinityMeetOnlyKeptEntries) {
   const Block block = blocks()[0];
   const std::int64_t n = vector_only() ? 1 : 20;
-  Case c(random_blocks(40, 48, block, 0.3, random_), n, 0, random_);
+  Case c(random_w(40, 48, block, 0.3), kernel().weights, n, 0, random_);
   c.x[static_cast<std::size_t>(5 * c.x_stride)] = std::numeric_limits<float>::quiet_NaN();
   c.x[static_cast<std::size_t>(20 * c.x_stride)] = std::numeric_limits<float>::infinity();
   run_kernel(kernel(), c, 0);
   expect_reference(c, {}, 0, 40);
 }
 
-std::vector<const KernelInfo*> f32_block_rows() {
+std::vector<const KernelInfo*> strip_rows() {
   std::vector<const KernelInfo*> rows;
   for (const KernelInfo& kernel : spmm_kernels())
-    if (kernel.pattern == PatternKind::kBlock && kernel.weights == DType::kF32 &&
-        (kernel.layout == PackedLayout::kStrips))
-      rows.push_back(&kernel);
+    if (kernel.pattern == PatternKind::kBlock && kernel.layout == PackedLayout::kStrips) rows.push_back(&kernel);
   return rows;
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, SpmmConformance, testing::ValuesIn(f32_block_rows()),
+INSTANTIATE_TEST_SUITE_P(Table, SpmmConformance, testing::ValuesIn(strip_rows()),
                          [](const auto& param) { return std::string(param.param->name); });
 
 TEST(KernelTable, NamesAreUniqueAndFollowTheGrammar) {
@@ -239,7 +286,8 @@ TEST(KernelTable, NamesAreUniqueAndFollowTheGrammar) {
     names.push_back(kernel.name);
     const std::string name(kernel.name);
     EXPECT_EQ(std::count(name.begin(), name.end(), '_'), 4) << name;
-    EXPECT_TRUE(name.ends_with("_" + std::string(to_string(kernel.isa)))) << name;
+    const std::string suffix = kernel.needs.avx512bf16 ? "avx512bf16" : std::string(to_string(kernel.isa));
+    EXPECT_TRUE(name.ends_with("_" + suffix)) << name;
     EXPECT_TRUE(name.starts_with(kernel.op == Op::kSpmm ? "spmm_" : "spmv_")) << name;
     EXPECT_NE(kernel.run, nullptr) << name;
     EXPECT_NE(kernel.pack_x, nullptr) << name;

@@ -24,7 +24,8 @@ constexpr Field kFields[] = {{"f32_gflops", &Ceilings::f32_gflops},
                              {"bf16_gflops", &Ceilings::bf16_gflops},
                              {"int8_gops", &Ceilings::int8_gops},
                              {"l2_gbs", &Ceilings::l2_gbs},
-                             {"memory_gbs", &Ceilings::memory_gbs}};
+                             {"memory_gbs", &Ceilings::memory_gbs},
+                             {"bf16_vector_gflops", &Ceilings::bf16_vector_gflops}};
 
 }  // namespace
 
@@ -37,7 +38,7 @@ std::string cache_directory() {
 }
 
 std::string ceilings_key(const Machine& machine) {
-  return fmt::format("1 {} {} l1d {} l2 {} l3 {}", to_string(machine.isa), fmt::join(machine.features, ","),
+  return fmt::format("2 {} {} l1d {} l2 {} l3 {}", to_string(machine.isa), fmt::join(machine.features, ","),
                      machine.caches.l1d, machine.caches.l2, machine.caches.l3);
 }
 

@@ -44,6 +44,18 @@ TEST_F(CeilingsCache, CorruptFilesCountAsAbsent) {
   }
 }
 
+TEST(MeasureMachine, Bf16IsMeasuredWhereTheMachineHasIt) {
+  const Machine machine = measure_machine(best_isa(machine_features()));
+  EXPECT_EQ(machine.ceilings.bf16_vector_gflops > 0, machine_features().avx512bf16);
+  EXPECT_GE(machine.ceilings.bf16_gflops, machine.ceilings.bf16_vector_gflops);
+  // No processor is known to run it at less than a third or more than four times the f32 rate.
+  if (machine_features().avx512bf16) {
+    EXPECT_GT(machine.ceilings.bf16_vector_gflops, machine.ceilings.f32_gflops / 3);
+    EXPECT_LT(machine.ceilings.bf16_vector_gflops, machine.ceilings.f32_gflops * 4);
+  }
+  EXPECT_EQ(measure_machine(Isa::kAvx512).ceilings.bf16_gflops, 0) << "hidden by the ceiling";
+}
+
 TEST(MeasureMachine, RatesMakeSense) {
   const Machine machine = measure_machine(Isa::kAvx2);
   EXPECT_GT(machine.ceilings.f32_gflops, 0.1);

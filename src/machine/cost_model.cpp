@@ -13,9 +13,19 @@ Ceilings nominal_ceilings(Isa isa) noexcept {
     case Isa::kAvx512:
       return {.f32_gflops = 200, .bf16_gflops = 0, .int8_gops = 0, .l2_gbs = 160, .memory_gbs = 20};
     case Isa::kVnni:
-      return {.f32_gflops = 200, .bf16_gflops = 0, .int8_gops = 850, .l2_gbs = 160, .memory_gbs = 20};
+      return {.f32_gflops = 200,
+              .bf16_gflops = 200,
+              .int8_gops = 850,
+              .l2_gbs = 160,
+              .memory_gbs = 20,
+              .bf16_vector_gflops = 200};
     case Isa::kAmx:
-      return {.f32_gflops = 200, .bf16_gflops = 2700, .int8_gops = 5500, .l2_gbs = 160, .memory_gbs = 25};
+      return {.f32_gflops = 200,
+              .bf16_gflops = 2700,
+              .int8_gops = 5500,
+              .l2_gbs = 160,
+              .memory_gbs = 25,
+              .bf16_vector_gflops = 100};
   }
   return {};
 }

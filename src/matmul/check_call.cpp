@@ -15,7 +15,8 @@ struct Extent {
   std::int64_t rows, cols, stride;
   DType dtype;
 
-  std::int64_t bytes() const { return ((rows - 1) * stride + cols) * 4; }
+  std::int64_t size() const { return static_cast<std::int64_t>(size_of(dtype)); }
+  std::int64_t bytes() const { return ((rows - 1) * stride + cols) * size(); }
   bool empty() const { return rows == 0 || cols == 0; }
 };
 
@@ -25,19 +26,19 @@ Extent extent_of(std::string_view name, const Matrix& matrix) {
           matrix.cols, matrix.stride == 0 ? matrix.cols : matrix.stride, matrix.dtype};
 }
 
-Status check_extent(const Extent& e) {
+Status check_extent(const Extent& e, DType expected) {
   if (e.rows < 0 || e.cols < 0)
     return fail(ErrorCode::kInvalidArgument, "matmul: {} is {} x {}: sizes must not be negative", e.name, e.rows,
                 e.cols);
-  if (e.dtype != DType::kF32)
-    return fail(ErrorCode::kInvalidArgument, "matmul: {} is {}, expected f32: convert it first", e.name,
-                to_string(e.dtype));
+  if (e.dtype != expected)
+    return fail(ErrorCode::kInvalidArgument, "matmul: {} is {}, expected {}: convert it first", e.name,
+                to_string(e.dtype), to_string(expected));
   if (e.stride < e.cols)
     return fail(ErrorCode::kInvalidArgument, "matmul: rows of {} are {} apart, expected at least its {} columns",
                 e.name, e.stride, e.cols);
   if (e.address == 0 && !e.empty()) return fail(ErrorCode::kInvalidArgument, "matmul: {} has no data (NULL)", e.name);
-  if (e.address % alignof(float) != 0)
-    return fail(ErrorCode::kInvalidArgument, "matmul: {} is not aligned to 4 bytes", e.name);
+  if (e.address % size_of(expected) != 0)
+    return fail(ErrorCode::kInvalidArgument, "matmul: {} is not aligned to {} bytes", e.name, size_of(expected));
   return {};
 }
 
@@ -46,21 +47,22 @@ bool overlap(const Extent& a, const Extent& b) {
   if (a.empty() || b.empty()) return false;
   if (a.address + static_cast<std::uintptr_t>(a.bytes()) <= b.address) return false;
   if (b.address + static_cast<std::uintptr_t>(b.bytes()) <= a.address) return false;
-  if (a.stride != b.stride) return true;
+  if (a.stride * a.size() != b.stride * b.size()) return true;
   const Extent& low = a.address <= b.address ? a : b;
   const Extent& high = a.address <= b.address ? b : a;
-  const std::int64_t column = static_cast<std::int64_t>((high.address - low.address) / 4) % a.stride;
-  return !(column >= low.cols && column + high.cols <= a.stride);
+  const std::int64_t row = a.stride * a.size();
+  const std::int64_t column = static_cast<std::int64_t>(high.address - low.address) % row;
+  return !(column >= low.cols * low.size() && column + high.cols * high.size() <= row);
 }
 
 }  // namespace
 
-Status check_call(const ConstMatrix& x, const ConstMatrix* residual, const MutableMatrix& y, std::int64_t m,
-                  std::int64_t k, DataOrder order) {
+Status check_call(const ConstMatrix& x, const ConstMatrix* residual, const MutableMatrix& y, const CallShape& shape) {
+  const std::int64_t m = shape.m, k = shape.k;
   const Extent ex = extent_of("x", x), ey = extent_of("y", y);
-  ESPALIER_TRY(check_extent(ex));
-  ESPALIER_TRY(check_extent(ey));
-  const bool tokens = order == DataOrder::kTokens;
+  ESPALIER_TRY(check_extent(ex, shape.x));
+  ESPALIER_TRY(check_extent(ey, shape.y));
+  const bool tokens = shape.order == DataOrder::kTokens;
   const std::int64_t n = tokens ? ex.rows : ex.cols;
   const std::string_view letters = tokens ? "n x k" : "k x n";
   if ((tokens ? ex.cols : ex.rows) != k)
@@ -74,7 +76,7 @@ Status check_call(const ConstMatrix& x, const ConstMatrix* residual, const Mutab
     return fail(ErrorCode::kInvalidArgument, "matmul: x and y overlap: a product cannot be computed in place");
   if (residual != nullptr) {
     const Extent er = extent_of("residual", *residual);
-    ESPALIER_TRY(check_extent(er));
+    ESPALIER_TRY(check_extent(er, shape.y));
     if (er.rows != y_rows || er.cols != y_cols)
       return fail(ErrorCode::kInvalidArgument, "matmul: residual is {} x {}, expected {} x {} as y", er.rows, er.cols,
                   y_rows, y_cols);

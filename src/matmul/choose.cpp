@@ -19,7 +19,8 @@ constexpr double kDenseMargin = 0.97;
 double peak_of(const KernelInfo& kernel, const Ceilings& ceilings) {
   switch (kernel.weights) {
     case DType::kBf16:
-      return ceilings.bf16_gflops;
+      if (kernel.isa == Isa::kAmx) return ceilings.bf16_gflops;
+      return kernel.needs.avx512bf16 ? ceilings.bf16_vector_gflops : ceilings.f32_gflops;
     case DType::kI8:
       return ceilings.int8_gops;
     default:
@@ -38,6 +39,8 @@ PatternFacts dense_facts(const PatternFacts& facts) {
   PatternFacts dense;
   dense.m = facts.m;
   dense.k = facts.k;
+  dense.type = facts.type;
+  dense.y = facts.y;
   dense.block = {16, 64};
   const auto up = [](std::int64_t value, std::int64_t step) { return (value + step - 1) / step; };
   dense.kept_units = up(facts.m, 16) * up(facts.k, 64);
@@ -45,9 +48,12 @@ PatternFacts dense_facts(const PatternFacts& facts) {
   return dense;
 }
 
-KernelRequest request_for(const PatternFacts& facts, const MatmulOptions& options, Isa isa) {
+KernelRequest request_for(const PatternFacts& facts, const MatmulOptions& options, const MachineFacts& machine) {
   KernelRequest request;
-  request.isa = isa;
+  request.isa = machine.isa;
+  request.features = machine.features;
+  request.weights = request.x = facts.type;
+  request.y = facts.y;
   request.pattern = facts.kind;
   request.block_rows = facts.block.rows;
   request.block_cols = facts.block.cols;
@@ -70,7 +76,7 @@ Result<Choice> choose_by_name(const PatternFacts& facts, const MatmulOptions& op
                 options.kernel);
   const bool dense = options.dense == Fallback::kAlways;
   const PatternFacts used = dense ? dense_facts(facts) : facts;
-  if (const std::string reason = kernels::reason_against(*kernel, request_for(used, options, machine.isa));
+  if (const std::string reason = kernels::reason_against(*kernel, request_for(used, options, machine));
       !reason.empty())
     return fail(ErrorCode::kInvalidArgument, "matmul: kernel {} cannot do this product: {}", options.kernel, reason);
   Choice choice;
@@ -85,7 +91,7 @@ Result<Choice> choose_by_name(const PatternFacts& facts, const MatmulOptions& op
 std::vector<const KernelInfo*> narrower_kernels(const KernelInfo& kernel) {
   std::vector<const KernelInfo*> narrower;
   for (const KernelInfo& other : kernels::spmm_kernels()) {
-    const bool same_weights = other.isa == kernel.isa && other.weights == kernel.weights && other.x == kernel.x &&
+    const bool same_weights = other.isa == kernel.isa && other.needs == kernel.needs && other.weights == kernel.weights && other.x == kernel.x &&
                               other.y == kernel.y && other.pattern == kernel.pattern && other.layout == kernel.layout &&
                               other.block_cols_step == kernel.block_cols_step && other.nm_n == kernel.nm_n &&
                               other.nm_m == kernel.nm_m && other.tile_rows == kernel.tile_rows;
@@ -103,8 +109,8 @@ Blocking choose_blocking(const KernelInfo& kernel, std::int64_t k, std::int64_t 
   if (kernel.op == Op::kSpmv) return {1, 0};
   const std::int64_t tile = kernel.tile_cols;
   const std::int64_t budget = (caches.l2 > 0 ? caches.l2 : kDefaultL2) / 4 / kDword;  // dwords of packed X
-  const std::int64_t dwords_per_k = kDword / static_cast<std::int64_t>(size_of(kernel.weights));
-  const std::int64_t packed_k = (k + dwords_per_k - 1) / dwords_per_k;
+  const std::int64_t k_per_dword = kDword / static_cast<std::int64_t>(size_of(kernel.x));
+  const std::int64_t packed_k = (k + k_per_dword - 1) / k_per_dword;
   const auto whole_tiles = [&](std::int64_t cols) { return std::max<std::int64_t>(cols / tile, 1) * tile; };
   Blocking blocking;
   blocking.group_cols = whole_tiles(std::min(n, kMostGroupCols));
@@ -133,7 +139,7 @@ double predicted_ms(const KernelInfo& kernel, const PatternFacts& facts, std::in
   const auto value_bytes = static_cast<std::int64_t>(size_of(kernel.weights));
   stats.weight_bytes = facts.kept_values * value_bytes + facts.kept_units * 4;
   stats.x_bytes = facts.k * n * static_cast<std::int64_t>(size_of(kernel.x));
-  stats.y_bytes = facts.m * n * static_cast<std::int64_t>(size_of(kernel.y));
+  stats.y_bytes = facts.m * n * static_cast<std::int64_t>(size_of(facts.y));
   stats.peak_gflops = peak_of(kernel, machine.ceilings);
   const std::int64_t whole = n / kernel.tile_cols, rest = n % kernel.tile_cols;
   stats.column_tiles = whole;
@@ -157,7 +163,7 @@ Result<Choice> choose(const PatternFacts& facts, const MatmulOptions& options, c
   const std::int64_t n = std::max<std::int64_t>(options.n, 1);
   if (options.dense != Fallback::kAlways) {
     const kernels::Selection sparse =
-        kernels::select_kernel(kernels::spmm_kernels(), request_for(facts, options, machine.isa),
+        kernels::select_kernel(kernels::spmm_kernels(), request_for(facts, options, machine),
                                [&](const KernelInfo& kernel) { return predicted_ms(kernel, facts, n, machine); });
     add_rejected(choice, sparse, "");
     choice.kernel = sparse.chosen;
@@ -166,7 +172,7 @@ Result<Choice> choose(const PatternFacts& facts, const MatmulOptions& options, c
   if (options.dense != Fallback::kNever) {
     const PatternFacts full = dense_facts(facts);
     const kernels::Selection dense =
-        kernels::select_kernel(kernels::spmm_kernels(), request_for(full, options, machine.isa),
+        kernels::select_kernel(kernels::spmm_kernels(), request_for(full, options, machine),
                                [&](const KernelInfo& kernel) { return predicted_ms(kernel, full, n, machine); });
     choice.dense_ms = dense.predicted_ms;
     if (dense.chosen != nullptr && (choice.kernel == nullptr || dense.predicted_ms < choice.sparse_ms * kDenseMargin)) {

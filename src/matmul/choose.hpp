@@ -14,6 +14,8 @@ namespace espalier {
 // What choosing needs to know of a matrix.
 struct PatternFacts {
   std::int64_t m = 0, k = 0;
+  DType type = DType::kF32;  // of the values and of X as kernels take them: kF32 or kBf16
+  DType y = DType::kF32;
   kernels::PatternKind kind = kernels::PatternKind::kBlock;
   Block block = {1, 1};
   Nm nm = {};
@@ -24,6 +26,7 @@ struct PatternFacts {
 // A machine as the chooser sees it.
 struct MachineFacts {
   Isa isa = Isa::kScalar;
+  CpuFeatures features;  // under the isa
   Ceilings ceilings;
   CacheSizes caches;
   int threads = 1;

@@ -107,6 +107,7 @@ Result<DynamicMatmulPlan> plan_dynamic_matmul(const DynamicMatmulOptions& option
   facts.kept_values = impl->capacity * r * c;
   kernels::KernelRequest request;
   request.isa = machine.isa;
+  request.features = machine.features;
   request.block_rows = r;
   request.block_cols = c;
   request.n = std::max<std::int64_t>(options.n, 1);
@@ -155,7 +156,7 @@ Status DynamicMatmulPlan::run(const DynamicPattern& pattern, std::span<const flo
 
 Status DynamicMatmulPlan::run(const DynamicPattern& pattern, std::span<const float> values, const ConstMatrix& x,
                               const MutableMatrix& y, Executor& executor) {
-  ESPALIER_TRY(check_call(x, nullptr, y, impl_->options.m, impl_->options.k, DataOrder::kFeatureMajor));
+  ESPALIER_TRY(check_call(x, nullptr, y, {impl_->options.m, impl_->options.k}));
   ESPALIER_TRY(check_pattern(*impl_, pattern, values));
   ESPALIER_TRY(sort_blocks(*impl_, pattern));
   impl_->product.parts[0].weights.values = values.data();

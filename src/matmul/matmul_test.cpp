@@ -89,6 +89,41 @@ void expect_product(const Matrix& w, std::int64_t n, const MatmulOptions& option
   expect_near(kernels::reference_spmm(w, x), y, w.cols);
 }
 
+// W and X in bf16; Y and R of `options.y`.
+template <typename Matrix>
+void expect_bf16_product(Matrix w, MatmulOptions options, Random& random) {
+  w.values = w.values.cast(DType::kBf16);
+  options.x = DType::kBf16;
+  const bool tokens = options.order == DataOrder::kTokens;
+  const Tensor x = random.dense(w.cols, options.n).cast(DType::kBf16);
+  const Tensor x_given = tokens ? transposed(x.cast(DType::kF32)).cast(DType::kBf16) : x;
+  const Shape y_shape = tokens ? Shape{options.n, w.rows} : Shape{w.rows, options.n};
+  Tensor y = random.dense(y_shape[0], y_shape[1]).cast(options.y);
+  const Tensor r = y.clone();
+  auto plan = plan_matmul(w, options);
+  ASSERT_TRUE(plan.has_value()) << plan.error().message;
+  const Status status = plan->run(x_given, ConstMatrix(y), y, serial_executor());
+  ASSERT_TRUE(status.has_value()) << status.error().message;
+  SCOPED_TRACE(plan->explain());
+  const Tensor feature_major_r = tokens ? transposed(r.cast(DType::kF32)).cast(options.y) : r;
+  const Tensor expected = kernels::reference_spmm(
+      w, x,
+      {.residual = feature_major_r.raw(),
+       .residual_stride = options.n * static_cast<std::int64_t>(size_of(options.y)),
+       .storage = options.y == DType::kBf16 ? kernels::Storage::kBf16 : kernels::Storage::kF32});
+  const Tensor got = tokens ? transposed(y.cast(DType::kF32)) : y.cast(DType::kF32);
+  if (options.y == DType::kF32) {
+    expect_near(expected, got, w.cols);
+    return;
+  }
+  int shown = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(got.count()); ++i) {
+    const double want = expected.values<double>()[i], have = static_cast<double>(got.values<float>()[i]);
+    if (!(std::abs(want - have) <= std::abs(want) / 256 + 1e-4) && shown++ < 3)
+      ADD_FAILURE() << "element " << i << ": " << have << ", expected " << want;
+  }
+}
+
 class MatmulOnIsa : public testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
@@ -106,6 +141,36 @@ TEST_P(MatmulOnIsa, BlocksOfEverySizeAndRaggedEdges) {
         expect_product(random.blocks(75, 133, block, 0.3), n, {.n = n, .dense = dense, .isa = GetParam()}, random);
         if (HasFailure()) return;
       }
+}
+
+TEST_P(MatmulOnIsa, Bf16BlocksOfEverySizeOrderAndOutput) {
+  Random random(11);
+  for (const Block block : {Block{1, 1}, Block{2, 3}, Block{4, 4}, Block{8, 8}, Block{12, 4}, Block{16, 1},
+                            Block{16, 16}, Block{32, 32}, Block{64, 6}})
+    for (const std::int64_t n : {1, 5, 16, 70})
+      for (const Fallback dense : {Fallback::kNever, Fallback::kAlways})
+        for (const DataOrder order : {DataOrder::kFeatureMajor, DataOrder::kTokens})
+          for (const DType y : {DType::kF32, DType::kBf16}) {
+            SCOPED_TRACE(testing::Message() << block.rows << "x" << block.cols << " n " << n << " tokens "
+                                            << (order == DataOrder::kTokens) << " y " << to_string(y));
+            expect_bf16_product(random.blocks(75, 133, block, 0.3),
+                                {.n = n, .order = order, .y = y, .dense = dense, .isa = GetParam()}, random);
+            if (HasFailure()) return;
+          }
+}
+
+TEST_P(MatmulOnIsa, Bf16PatternsOfNOfM) {
+  Random random(12);
+  for (const std::int64_t n : {1, 3, 8, 64})
+    for (const Nm pattern : {Nm{2, 4, 1}, Nm{1, 4, 1}, Nm{2, 4, 4}, Nm{2, 8, 16}})
+      for (const std::int64_t k : {64, 61, 200})
+        for (const DataOrder order : {DataOrder::kFeatureMajor, DataOrder::kTokens}) {
+          SCOPED_TRACE(testing::Message() << pattern.n << ":" << pattern.m << ":v" << pattern.vector << " n " << n
+                                          << " k " << k);
+          expect_bf16_product(random.nm(67, k, pattern),
+                              {.n = n, .order = order, .dense = Fallback::kNever, .isa = GetParam()}, random);
+          if (HasFailure()) return;
+        }
 }
 
 TEST_P(MatmulOnIsa, PatternsOfNOfMAndUnstructured) {
@@ -352,6 +417,10 @@ TEST(MatmulErrors, OptionsThatDoNotFit) {
   EXPECT_THAT(message({.n = -1}), HasSubstr("n is -1, expected 0 or more"));
   EXPECT_THAT(message({.threads = -1}), HasSubstr("threads is -1"));
   EXPECT_THAT(message({.kernel = "spmm_none"}), HasSubstr("there is no kernel named 'spmm_none'"));
+  EXPECT_THAT(message({.x = DType::kBf16}),
+              HasSubstr("x is bf16 but the weights are f32, expected bf16: convert the weights first"));
+  EXPECT_THAT(message({.x = DType::kF64}), HasSubstr("x is f64, expected f32 or bf16"));
+  EXPECT_THAT(message({.y = DType::kI8}), HasSubstr("y is i8, expected f32 or bf16"));
   EXPECT_THAT(message({.kernel = "spmm_f32_blk16x4_16x1v_avx512"}), HasSubstr("cannot do this product: "));
   BlockSparse broken = w;
   broken.block = {0, 8};

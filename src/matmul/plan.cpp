@@ -19,16 +19,35 @@ Status check_options(const MatmulOptions& options, std::int64_t m) {
   return {};
 }
 
+// What is computed with: bf16 when X is, else f32.
+Status check_types(const MatmulOptions& options, DType weights) {
+  if (!is_float(weights))
+    return fail(ErrorCode::kUnsupported, "matmul: the weights are {}, expected f32, f64, bf16 or f16",
+                to_string(weights));
+  for (const auto& [name, type] : {std::pair{"x", options.x}, std::pair{"y", options.y}})
+    if (type != DType::kF32 && type != DType::kBf16)
+      return fail(ErrorCode::kUnsupported, "matmul: {} is {}, expected f32 or bf16", name, to_string(type));
+  if (options.x == DType::kBf16 && weights != DType::kBf16)
+    return fail(ErrorCode::kInvalidArgument,
+                "matmul: x is bf16 but the weights are {}, expected bf16: convert the weights first",
+                to_string(weights));
+  return {};
+}
+
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-Result<MatmulPlan> make_plan(const MatrixPattern& pattern, const PatternFacts& facts, const Tensor& values,
+// `facts` without types; its density is that of the caller's format.
+Result<MatmulPlan> make_plan(const MatrixPattern& pattern, PatternFacts facts, const Tensor& values,
                              const MatmulOptions& options, std::string name) {
   ESPALIER_TRY(check_options(options, facts.m));
-  if (!is_float(values.dtype()))
-    return fail(ErrorCode::kUnsupported, "matmul: the weights are {}, expected f32, f64, bf16 or f16",
-                to_string(values.dtype()));
+  ESPALIER_TRY(check_types(options, values.dtype()));
   const MachineFacts machine = machine_facts(options.isa, options.threads, options.deterministic);
   auto impl = std::make_shared<MatmulPlan::Impl>();
+  const double all = static_cast<double>(facts.m) * static_cast<double>(facts.k);
+  impl->density = all > 0 ? std::min(static_cast<double>(facts.kept_values) / all, 1.0) : 1.0;
+  facts.type = options.x;
+  facts.y = options.y;
+  if (facts.type == DType::kBf16) use_column_pairs(pattern, facts);
   ESPALIER_ASSIGN(impl->choice, choose(facts, options, machine));
   const kernels::KernelInfo& kernel = *impl->choice.kernel;
   impl->blocking = choose_blocking(kernel, facts.k, std::max<std::int64_t>(options.n, 1), machine.caches);
@@ -48,8 +67,6 @@ Result<MatmulPlan> make_plan(const MatrixPattern& pattern, const PatternFacts& f
   impl->bias.assign(options.bias.begin(), options.bias.end());
   impl->options = options;
   impl->options.bias = impl->bias;
-  const double all = static_cast<double>(facts.m) * static_cast<double>(facts.k);
-  impl->density = all > 0 ? std::min(static_cast<double>(facts.kept_values) / all, 1.0) : 1.0;
   return MatmulPlan(std::move(impl));
 }
 
@@ -70,6 +87,7 @@ Result<MatmulPlan> plan_blocks(const BlockSparse& w, const MatmulOptions& option
 MachineFacts machine_facts(std::optional<Isa> isa, int threads, bool deterministic) {
   MachineFacts facts;
   facts.isa = std::min(isa.value_or(active_isa()), best_isa(machine_features()));
+  facts.features = features_under(machine_features(), facts.isa);
   facts.caches = cache_sizes();
   facts.threads = threads > 0 ? threads : available_cores();
   const bool measured = !deterministic && facts.isa == active_isa();
@@ -132,9 +150,10 @@ namespace {
 Status run_plan(const MatmulPlan::Impl& impl, const ConstMatrix& x, const ConstMatrix* residual, const MutableMatrix& y,
                 Executor& executor) {
   const MatmulOptions& options = impl.options;
-  ESPALIER_TRY(check_call(x, residual, y, impl.product.m, impl.product.k, options.order));
-  constexpr std::int64_t kBytes = sizeof(float);
-  const auto stride_of = [](const auto& matrix) { return (matrix.stride == 0 ? matrix.cols : matrix.stride) * kBytes; };
+  ESPALIER_TRY(check_call(x, residual, y, {impl.product.m, impl.product.k, options.order, options.x, options.y}));
+  const auto stride_of = [](const auto& matrix) {
+    return (matrix.stride == 0 ? matrix.cols : matrix.stride) * static_cast<std::int64_t>(size_of(matrix.dtype));
+  };
   const bool tokens = options.order == DataOrder::kTokens;
   ProductCall call;
   call.x = x.data;
@@ -144,12 +163,13 @@ Status run_plan(const MatmulPlan::Impl& impl, const ConstMatrix& x, const ConstM
   call.n = tokens ? x.rows : x.cols;
   call.order = tokens ? kernels::Order::kTokens : kernels::Order::kFeatureMajor;
   call.epilogue.alpha = options.alpha;
+  call.epilogue.storage = options.y == DType::kBf16 ? kernels::Storage::kBf16 : kernels::Storage::kF32;
   call.epilogue.bias = impl.bias.empty() ? nullptr : impl.bias.data();
   call.epilogue.activation = options.activation;
   call.epilogue.low = options.low;
   call.epilogue.high = options.high;
   if (residual != nullptr) {
-    call.epilogue.residual = static_cast<const float*>(residual->data);
+    call.epilogue.residual = residual->data;
     call.epilogue.residual_stride = stride_of(*residual);
     call.epilogue.beta = options.beta;
   }

@@ -18,7 +18,7 @@ struct MatmulPlan::Impl {
   Choice choice;
   Blocking blocking;
   std::string kernel, pattern;
-  DType weight_type = DType::kF32;
+  DType weight_type = DType::kF32;  // of the matrix that was planned
   double density = 1;
   MatmulOptions options;  // bias points into the next
   std::vector<float> bias;
@@ -27,8 +27,13 @@ struct MatmulPlan::Impl {
 // The machine as options ask for it.
 MachineFacts machine_facts(std::optional<Isa> isa, int threads, bool deterministic);
 
-// Shapes, types and addresses of a call; what `who` reports in messages.
-Status check_call(const ConstMatrix& x, const ConstMatrix* residual, const MutableMatrix& y, std::int64_t m,
-                  std::int64_t k, DataOrder order);
+// What a call must fit.
+struct CallShape {
+  std::int64_t m = 0, k = 0;
+  DataOrder order = DataOrder::kFeatureMajor;
+  DType x = DType::kF32, y = DType::kF32;
+};
+// Shapes, types and addresses of a call.
+Status check_call(const ConstMatrix& x, const ConstMatrix* residual, const MutableMatrix& y, const CallShape& shape);
 
 }  // namespace espalier

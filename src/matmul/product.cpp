@@ -15,7 +15,7 @@ using kernels::KernelInfo;
 using kernels::Order;
 using kernels::SpmmArgs;
 
-constexpr std::int64_t kDword = 4;
+constexpr std::int64_t kDword = 4;  // of an f32, and of any accumulator
 // Below this many multiply-adds waking other workers costs more than they save.
 constexpr std::int64_t kWorthThreads = 200'000;
 // X is read in place only while its rows are short enough not to fall on the same few cache sets.
@@ -24,10 +24,6 @@ constexpr std::int64_t kInPlaceRowBytes = 1024;
 struct StripRange {
   std::int64_t first = 0, last = 0;
 };
-
-std::int64_t k_per_packed_row(const KernelInfo& kernel) {
-  return kDword / static_cast<std::int64_t>(size_of(kernel.weights));
-}
 
 class Run {
  public:
@@ -71,13 +67,13 @@ class Run {
   }
 
   std::int64_t panel_stride(const ColumnGroup& group, const WeightPart& part) const {
-    return (part.packed_rows * group.kernel->tile_cols * kDword + 63) / 64 * 64;
+    return (part.packed_rows * packed_row_bytes(*group.kernel) + 63) / 64 * 64;
   }
 
   // Packs rows [first, last) of a part's packed rows to where they belong in its panels.
   void pack(const ColumnGroup& group, const WeightPart& part, std::int64_t first, std::int64_t last,
             std::byte* panels) const {
-    const std::int64_t per_row = k_per_packed_row(*group.kernel);
+    const std::int64_t per_row = group.kernel->k_per_row;
     const std::int64_t first_k = first * per_row;
     group.kernel->pack_x({.x = call_.x,
                           .stride = call_.x_stride,
@@ -88,7 +84,7 @@ class Run {
                           .first_column = group.first,
                           .columns = group.cols,
                           .tile_cols = group.kernel->tile_cols,
-                          .panels = panels + first * group.kernel->tile_cols * kDword,
+                          .panels = panels + first * packed_row_bytes(*group.kernel),
                           .panel_stride = panel_stride(group, part)});
   }
 
@@ -157,7 +153,7 @@ class Run {
         args.x_row_stride = call_.x_stride;
       } else {
         args.x_panel_stride = panel_stride(group, part);
-        args.x_row_stride = group.kernel->tile_cols * kDword;
+        args.x_row_stride = packed_row_bytes(*group.kernel);
         if (shared != nullptr) {
           args.x = shared;
           shared += group.panels * args.x_panel_stride;
@@ -185,20 +181,31 @@ class Run {
   }
 
   void store_rows(const ColumnGroup& group, SpmmArgs& args) const {
-    args.y = static_cast<char*>(call_.y) + group.first * kDword;
+    const std::int64_t first = group.first * bytes_of(args.epilogue.storage);
+    args.y = static_cast<char*>(call_.y) + first;
     args.y_row_stride = call_.y_stride;
-    if (args.epilogue.residual != nullptr) args.epilogue.residual += group.first;
+    if (args.epilogue.residual != nullptr)
+      args.epilogue.residual = static_cast<const char*>(args.epilogue.residual) + first;
     group.kernel->run(args);
   }
 
-  // Y is n x m: a few strips at a time go to scratch row by row and from there, transposed, to Y.
   void store_tokens(const ColumnGroup& group, SpmmArgs& args) const {
+    if (args.epilogue.storage == kernels::Storage::kF32)
+      store_tokens_as<float>(group, args);
+    else
+      store_tokens_as<std::uint16_t>(group, args);
+  }
+
+  // Y is n x m of elements T: a few strips at a time go to scratch row by row and from there, transposed, to Y.
+  template <typename T>
+  void store_tokens_as(const ColumnGroup& group, SpmmArgs& args) const {
+    constexpr std::int64_t kBytes = sizeof(T);
     const KernelInfo& kernel = *group.kernel;
     const std::int64_t strips_at_once = std::max<std::int64_t>(64 / kernel.tile_rows, 1);
     const std::int64_t stride = (group.cols + 15) / 16 * 16;
     const std::int64_t rows_at_once = strips_at_once * kernel.tile_rows;
-    auto* const rows = reinterpret_cast<float*>(
-        thread_scratch(ScratchUse::kRows, static_cast<std::size_t>(rows_at_once * stride * kDword)));
+    auto* const rows = reinterpret_cast<T*>(
+        thread_scratch(ScratchUse::kRows, static_cast<std::size_t>(rows_at_once * stride * kBytes)));
     const StripRange all{args.first_strip, args.last_strip};
     auto* partial = static_cast<std::byte*>(args.partial);
     for (std::int64_t strip = all.first; strip < all.last; strip += strips_at_once) {
@@ -208,27 +215,26 @@ class Run {
       const std::int64_t row_count = std::min(args.last_strip * kernel.tile_rows, product_.m) - first_row;
       // Kernels address Y by absolute rows: row 0 lies before the scratch.
       const auto row_zero =
-          reinterpret_cast<std::uintptr_t>(rows) - static_cast<std::uintptr_t>(first_row * stride * kDword);
+          reinterpret_cast<std::uintptr_t>(rows) - static_cast<std::uintptr_t>(first_row * stride * kBytes);
       args.y = reinterpret_cast<void*>(row_zero);
-      args.y_row_stride = stride * kDword;
+      args.y_row_stride = stride * kBytes;
       args.partial = partial;
       if (partial != nullptr)
         partial += (args.last_strip - args.first_strip) * group.panels * kernel.tile_rows * kernel.tile_cols * kDword;
-      const auto token = [&](auto* base, std::int64_t bytes) {
-        return reinterpret_cast<decltype(base)>(reinterpret_cast<std::uintptr_t>(base) +
-                                                static_cast<std::uintptr_t>(group.first * bytes)) +
-               first_row;
-      };
+      const auto offset = [&](std::int64_t bytes) { return group.first * bytes + first_row * kBytes; };
       if (call_.epilogue.residual != nullptr) {
-        transpose_rows(
-            {token(call_.epilogue.residual, call_.epilogue.residual_stride), call_.epilogue.residual_stride / kDword},
-            {rows, stride}, group.cols, row_count);
-        args.epilogue.residual = reinterpret_cast<const float*>(row_zero);
-        args.epilogue.residual_stride = stride * kDword;
+        const std::int64_t bytes = call_.epilogue.residual_stride;
+        transpose_rows<T>({reinterpret_cast<const T*>(static_cast<const char*>(call_.epilogue.residual) + offset(bytes)),
+                           bytes / kBytes},
+                          {rows, stride}, group.cols, row_count);
+        args.epilogue.residual = reinterpret_cast<const void*>(row_zero);
+        args.epilogue.residual_stride = stride * kBytes;
       }
       kernel.run(args);
-      transpose_rows({rows, stride}, {token(static_cast<float*>(call_.y), call_.y_stride), call_.y_stride / kDword},
-                     row_count, group.cols);
+      transpose_rows<T>(
+          {rows, stride},
+          {reinterpret_cast<T*>(static_cast<char*>(call_.y) + offset(call_.y_stride)), call_.y_stride / kBytes},
+          row_count, group.cols);
     }
   }
 

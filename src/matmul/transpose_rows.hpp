@@ -1,4 +1,4 @@
-// Transposing a dense f32 matrix between two strided buffers, in tiles that fit L1.
+// Transposing a dense matrix between two strided buffers, in tiles that fit L1.
 #pragma once
 
 #include <algorithm>
@@ -6,17 +6,20 @@
 
 namespace espalier {
 
+template <typename T>
 struct StridedRows {
-  const float* data;
+  const T* data;
   std::int64_t stride;  // elements
 };
+template <typename T>
 struct StridedTarget {
-  float* data;
+  T* data;
   std::int64_t stride;  // elements
 };
 
 // to[c][r] = from[r][c] for r < rows, c < cols.
-inline void transpose_rows(StridedRows from, StridedTarget to, std::int64_t rows, std::int64_t cols) {
+template <typename T>
+void transpose_rows(StridedRows<T> from, StridedTarget<T> to, std::int64_t rows, std::int64_t cols) {
   constexpr std::int64_t kTile = 16;
   for (std::int64_t r0 = 0; r0 < rows; r0 += kTile)
     for (std::int64_t c0 = 0; c0 < cols; c0 += kTile) {

@@ -71,6 +71,25 @@ BlockSparse blocks_of(const NmSparse& matrix) {
   return blocks;
 }
 
+BlockSparse in_column_pairs(const BlockSparse& matrix) {
+  if (matrix.block.cols % 2 == 0) return matrix;
+  BlockSparse whole = matrix;
+  if (!whole.values.defined())
+    whole.values = Tensor(DType::kF32, {matrix.kept_blocks(), matrix.block.rows, matrix.block.cols});
+  auto pairs = to_block(whole, {matrix.block.rows, 2});
+  ESPALIER_CHECK(pairs.has_value());
+  return *std::move(pairs);
+}
+
+void use_column_pairs(const MatrixPattern& pattern, PatternFacts& facts) {
+  if (facts.block.cols % 2 == 0 || std::holds_alternative<DensePattern>(pattern)) return;
+  const auto* const nm = std::get_if<NmSparse>(&pattern);
+  const BlockSparse pairs = in_column_pairs(nm != nullptr ? blocks_of(*nm) : std::get<BlockSparse>(pattern));
+  facts.block = pairs.block;
+  facts.kept_units = pairs.kept_blocks();
+  facts.kept_values = facts.kept_units * pairs.block.rows * pairs.block.cols;
+}
+
 Result<std::unique_ptr<PackedWeights>> PackedWeights::plan(const MatrixPattern& pattern, const Choice& choice,
                                                            const Blocking& blocking) {
   auto weights = std::make_unique<PackedWeights>();
@@ -96,13 +115,18 @@ Result<std::unique_ptr<PackedWeights>> PackedWeights::plan(const MatrixPattern& 
     weights->packed_ = PackedDense(weights->rows_, weights->cols_,
                                    {.strip_rows = choice.kernel->tile_rows,
                                     .step = choice.kernel->block_cols_step,
-                                    .part_cols = blocking.part_cols});
+                                    .part_cols = blocking.part_cols,
+                                    .type = choice.kernel->weights});
     return weights;
   }
-  const BlockSparse as_blocks = blocks != nullptr ? *blocks : blocks_of(*nm);
+  BlockSparse as_blocks = blocks != nullptr ? *blocks : blocks_of(*nm);
+  weights->paired_ = choice.kernel->weights == DType::kBf16 && as_blocks.block.cols % 2 != 0;
+  if (weights->paired_) as_blocks = in_column_pairs(as_blocks);
   weights->block_rows_ = as_blocks.block.rows;
   weights->block_cols_ = as_blocks.block.cols;
-  ESPALIER_ASSIGN(weights->packed_, PackedBlocks::plan(as_blocks, choice.kernel->tile_rows, blocking.part_cols));
+  ESPALIER_ASSIGN(weights->packed_, PackedBlocks::plan(as_blocks, {.strip_rows = choice.kernel->tile_rows,
+                                                                   .part_cols = blocking.part_cols,
+                                                                   .type = choice.kernel->weights}));
   return weights;
 }
 
@@ -116,10 +140,20 @@ void PackedWeights::set_values(std::span<const float> values) {
 
 void PackedWeights::set_blocks(std::span<const float> values) {
   auto& packed = std::get<PackedBlocks>(packed_);
-  if (const auto* const nm = std::get_if<NmSparse>(&pattern_))
-    packed.set_values(block_values(*nm, values).data());
-  else
+  const auto* const nm = std::get_if<NmSparse>(&pattern_);
+  std::vector<float> by_block;
+  if (nm != nullptr) {
+    by_block = block_values(*nm, values);
+    values = by_block;
+  }
+  if (!paired_) {
     packed.set_values(values.data());
+    return;
+  }
+  BlockSparse blocks = nm != nullptr ? blocks_of(*nm) : std::get<BlockSparse>(pattern_);
+  blocks.values = Tensor::view(DType::kF32, {blocks.kept_blocks(), blocks.block.rows, blocks.block.cols},
+                               static_cast<const void*>(values.data()));
+  packed.set_values(in_column_pairs(blocks).values.values<float>().data());
 }
 
 void PackedWeights::set_dense(std::span<const float> values) {
@@ -148,8 +182,8 @@ void PackedWeights::describe(Product& product) const {
       args.starts = dense->starts().data();
       args.columns = dense->columns().data();
       args.block_rows = static_cast<std::int32_t>(strip_rows_);
-      args.block_cols = static_cast<std::int32_t>(part.packed_cols);
-      product.parts.push_back({args, part.first_col, part.cols, part.packed_cols});
+      args.block_cols = static_cast<std::int32_t>(part.packed_rows);
+      product.parts.push_back({args, part.first_col, part.cols, part.packed_rows});
     }
     product.kept_values = product.strips * strip_rows_ * cols_;
     // Units of one strip differ in nothing: any common weight balances.
@@ -166,9 +200,9 @@ void PackedWeights::describe(Product& product) const {
     args.starts = part.starts.data();
     args.columns = part.columns.data();
     args.block_rows = static_cast<std::int32_t>(block_rows_);
-    args.block_cols = static_cast<std::int32_t>(block_cols_);
+    args.block_cols = static_cast<std::int32_t>(block_cols_ / product.kernel->k_per_row);
     const std::int64_t cols = std::clamp<std::int64_t>(cols_ - part.first_col, 0, part.cols);
-    product.parts.push_back({args, part.first_col, cols, part.packed_cols});
+    product.parts.push_back({args, part.first_col, cols, part.packed_rows});
     product.units_before.resize(part.starts.size());
     for (std::size_t row = 0; row < part.starts.size(); ++row) product.units_before[row] += part.starts[row];
   }

@@ -25,18 +25,23 @@ using MatrixPattern = std::variant<BlockSparse, NmSparse, DensePattern>;
 // whole: `cols` of the result is a multiple of M.
 BlockSparse blocks_of(const NmSparse& matrix);
 
+// The same pattern in blocks of an even number of columns, as the bf16 kernels pair them: one of odd width becomes blocks
+// 2 columns wide that keep all it keeps.
+BlockSparse in_column_pairs(const BlockSparse& matrix);
+void use_column_pairs(const MatrixPattern& pattern, PatternFacts& facts);
+
 // Owns the packed weights. Product::parts point into it.
 class PackedWeights {
  public:
   // Packs the pattern for the choice; set_values must follow. Errors: as PackedBlocks::plan.
   static Result<std::unique_ptr<PackedWeights>> plan(const MatrixPattern& pattern, const Choice& choice,
                                                      const Blocking& blocking);
-  // `values` in the order and number of the pattern's own format.
+  // `values` in the order and number of the pattern's own format; rounded to the kernel's type.
   void set_values(std::span<const float> values);
 
   std::int64_t value_count() const { return value_count_; }
   std::int64_t bytes() const;
-  // Fills parts, strips and units of a product.
+  // Fills parts, strips and units of a product whose kernel is set.
   void describe(Product& product) const;
 
  private:
@@ -46,6 +51,7 @@ class PackedWeights {
   MatrixPattern pattern_;
   std::int64_t rows_ = 0, cols_ = 0, value_count_ = 0;
   std::int64_t block_rows_ = 1, block_cols_ = 1, strip_rows_ = 1;
+  bool paired_ = false;  // packed as in_column_pairs says
   std::variant<kernels::PackedBlocks, kernels::PackedDense> packed_;
 };
 

@@ -19,6 +19,7 @@ constexpr int kRowMajor = 101, kNoTrans = 111;
 
 std::vector<ProductPeer> openblas(const DenseProblem& p) {
   static void* const object = open_first({"libopenblas.so.0", "libopenblas.so"});
+  if (p.type != DType::kF32) return {};
   if (object == nullptr || std::max({p.m, p.k, p.n}) > 2147483647) return {};
   const auto sgemm = reinterpret_cast<Sgemm>(symbol(object, "cblas_sgemm"));
   const auto set_threads = reinterpret_cast<SetThreads>(symbol(object, "openblas_set_num_threads"));
@@ -28,8 +29,8 @@ std::vector<ProductPeer> openblas(const DenseProblem& p) {
   return {{"openblas", version, [=] {
              const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
              set_threads(p.threads);
-             sgemm(kRowMajor, kNoTrans, kNoTrans, m, n, k, 1.0F, p.w, std::max(k, 1), p.x, std::max(n, 1), 0.0F, p.y,
-                   std::max(n, 1));
+             sgemm(kRowMajor, kNoTrans, kNoTrans, m, n, k, 1.0F, static_cast<const float*>(p.w), std::max(k, 1),
+                   static_cast<const float*>(p.x), std::max(n, 1), 0.0F, p.y, std::max(n, 1));
            }}};
 }
 

@@ -8,12 +8,12 @@
 namespace espalier::peers {
 
 std::vector<ProductPeer> own_dense(const DenseProblem& problem) {
-  const Tensor w = Tensor::view(DType::kF32, {problem.m, problem.k}, static_cast<const void*>(problem.w));
-  auto plan = plan_dense_matmul(w, {.n = problem.n, .threads = problem.threads, .isa = problem.isa});
+  const Tensor w = Tensor::view(problem.type, {problem.m, problem.k}, problem.w);
+  auto plan = plan_dense_matmul(w, {.n = problem.n, .x = problem.type, .threads = problem.threads, .isa = problem.isa});
   if (!plan) return {};
   const std::shared_ptr<Executor> executor = make_executor(problem.threads);
   return {{"own_dense", version(), [plan = *plan, executor, problem] {
-             static_cast<void>(plan.run(ConstMatrix(problem.x, problem.k, problem.n),
+             static_cast<void>(plan.run(ConstMatrix(problem.x, problem.k, problem.n, 0, problem.type),
                                         MutableMatrix(problem.y, problem.m, problem.n), *executor)
                                    .has_value());
            }}};

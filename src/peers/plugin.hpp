@@ -8,8 +8,9 @@ extern "C" {
 
 struct EspalierPeerProblem {
   std::int64_t m, k, n;
-  const float* w;
-  const float* x;
+  int is_bf16;    // W and X are bf16, else f32; Y is f32
+  const void* w;  // row-major and contiguous, like X and Y
+  const void* x;
   float* y;
   int threads;
   const char* isa;  // "scalar", "avx2", "avx512", "vnni", "amx": a ceiling
@@ -37,6 +38,6 @@ using EspalierPeerEntry = const EspalierPeerPlugin* (*)();
 }
 
 namespace espalier::peers {
-inline constexpr int kPeerPluginVersion = 1;
+inline constexpr int kPeerPluginVersion = 2;
 inline constexpr char kPeerPluginEntry[] = "espalier_peer_plugin";
 }  // namespace espalier::peers

@@ -3,17 +3,20 @@
 
 #include <cstdint>
 #include <espalier/cpu.hpp>
+#include <espalier/types.hpp>
 #include <functional>
 #include <string>
 #include <vector>
 
 namespace espalier::peers {
 
-// Y = W X, all row-major and contiguous, f32; W holds zeros where it was pruned. The arrays outlive the peer.
+// Y = W X, all row-major and contiguous; W and X are f32 or bf16, Y is f32; W holds zeros where it was pruned. The arrays
+// outlive the peer.
 struct DenseProblem {
   std::int64_t m = 0, k = 0, n = 0;
-  const float* w = nullptr;
-  const float* x = nullptr;
+  DType type = DType::kF32;  // of W and X
+  const void* w = nullptr;
+  const void* x = nullptr;
   float* y = nullptr;
   int threads = 1;
   Isa isa = Isa::kScalar;

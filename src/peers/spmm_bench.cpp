@@ -32,7 +32,7 @@ using Matrix = std::variant<BlockSparse, NmSparse, Csr>;
 // The product, drawn from the seed: W masked at random, X and Y on huge pages.
 struct Setup {
   std::int64_t m, k, n;
-  Tensor dense_w, x;
+  Tensor dense_w, x;  // of options.dtype
   Tensor y;
   Matrix sparse;
   double density = 0;
@@ -55,9 +55,11 @@ Result<Matrix> encode(const Tensor& w, const Mask& mask, const Pattern& pattern)
               to_string(pattern));
 }
 
-void fill(Tensor& tensor, std::mt19937_64& random) {
+Tensor uniform(Shape shape, DType dtype, std::mt19937_64& random) {
+  Tensor tensor(DType::kF32, std::move(shape));
   std::uniform_real_distribution<float> value(-1, 1);
   for (float& v : tensor.values<float>()) v = value(random);
+  return dtype == DType::kF32 ? tensor : tensor.cast(dtype);
 }
 
 Result<Setup> draw(const SpmmBenchOptions& options) {
@@ -66,16 +68,12 @@ Result<Setup> draw(const SpmmBenchOptions& options) {
       return fail(ErrorCode::kInvalidArgument, "spmm: m, k, n are {}, {}, {}, expected 1 to 2^24", options.m, options.k,
                   options.n);
   std::mt19937_64 random(options.seed);
-  Setup setup{options.m,
-              options.k,
-              options.n,
-              Tensor(DType::kF32, {options.m, options.k}),
-              Tensor(DType::kF32, {options.k, options.n}),
-              Tensor(DType::kF32, {options.m, options.n}),
-              {},
-              0};
-  fill(setup.dense_w, random);
-  fill(setup.x, random);
+  if (options.dtype != DType::kF32 && options.dtype != DType::kBf16)
+    return fail(ErrorCode::kUnsupported, "spmm: type {} has no products yet, expected f32 or bf16",
+                to_string(options.dtype));
+  Setup setup{options.m, options.k, options.n, {}, {}, Tensor(DType::kF32, {options.m, options.n}), {}, 0};
+  setup.dense_w = uniform({options.m, options.k}, options.dtype, random);
+  setup.x = uniform({options.k, options.n}, options.dtype, random);
   ESPALIER_ASSIGN(const Mask mask, make_mask(setup.dense_w, {.pattern = options.pattern,
                                                              .density = options.density,
                                                              .criterion = Criterion::kRandom,
@@ -140,13 +138,14 @@ class Checker {
   explicit Checker(const Setup& setup) : setup_(setup) {
     const std::int64_t count = std::min(kCheckedColumns, setup.n);
     for (std::int64_t i = 0; i < count; ++i) columns_.push_back(i * setup.n / count);
+    const Tensor x = setup.x.cast(DType::kF32);
     Tensor some(DType::kF32, {setup.k, count});
     for (std::int64_t k = 0; k < setup.k; ++k)
       for (std::int64_t i = 0; i < count; ++i)
         some.values<float>()[static_cast<std::size_t>(k * count + i)] =
-            setup.x.values<float>()[static_cast<std::size_t>(k * setup.n + columns_[static_cast<std::size_t>(i)])];
+            x.values<float>()[static_cast<std::size_t>(k * setup.n + columns_[static_cast<std::size_t>(i)])];
     expected_ = std::visit([&](const auto& w) { return kernels::reference_spmm(w, some); }, setup.sparse);
-    // A sum of k products of values up to 1, in any order.
+    // A sum of k products of values up to 1, in any order; products of two bf16 are exact in f32.
     tolerance_ = 4.0 * static_cast<double>(setup.k + 8) * static_cast<double>(std::numeric_limits<float>::epsilon());
   }
 
@@ -255,8 +254,9 @@ void add_peers(std::vector<Racer>& racers, const SpmmBenchOptions& options, Setu
   const DenseProblem problem{setup.m,
                              setup.k,
                              setup.n,
-                             setup.dense_w.values<float>().data(),
-                             setup.x.values<float>().data(),
+                             setup.x.dtype(),
+                             setup.dense_w.raw(),
+                             setup.x.raw(),
                              setup.y.values<float>().data(),
                              report.threads,
                              report.isa};
@@ -270,6 +270,8 @@ Result<Racer> dynamic_racer(const SpmmBenchOptions& options, Setup& setup, Execu
   if (w == nullptr)
     return fail(ErrorCode::kUnsupported, "spmm: mode dynamic needs a pattern block:RxC, got {}",
                 to_string(options.pattern));
+  if (options.dtype != DType::kF32)
+    return fail(ErrorCode::kUnsupported, "spmm: mode dynamic computes in f32 only, got {}", to_string(options.dtype));
   ESPALIER_ASSIGN(
       DynamicMatmulPlan plan,
       plan_dynamic_matmul({.m = setup.m,
@@ -303,6 +305,7 @@ Result<SpmmReport> measure_spmm(const SpmmBenchOptions& options) {
   report.density = setup.density;
   const auto executor = make_executor(report.threads);
   const MatmulOptions plan_options{.n = setup.n,
+                                   .x = options.dtype,
                                    .threads = report.threads,
                                    .isa = options.isa,
                                    .kernel = options.dynamic ? std::string() : options.kernel,
@@ -338,8 +341,9 @@ Result<SpmmReport> measure_spmm(const SpmmBenchOptions& options) {
   const double operations =
       2.0 * setup.density * static_cast<double>(setup.m) * static_cast<double>(setup.k) * static_cast<double>(setup.n);
   report.gflops = ratio(operations, report.hot_ms * 1e6);
-  const double ceiling =
-      report.isa == active_isa() ? this_machine().ceilings.f32_gflops : nominal_ceilings(report.isa).f32_gflops;
+  const Ceilings ceilings = report.isa == active_isa() ? this_machine().ceilings : nominal_ceilings(report.isa);
+  const double ceiling = options.dtype == DType::kBf16 ? std::max(ceilings.bf16_gflops, ceilings.f32_gflops)
+                                                       : ceilings.f32_gflops;
   report.fraction_of_ceiling = ratio(report.gflops, ceiling * report.threads);
   return report;
 }

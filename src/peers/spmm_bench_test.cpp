@@ -40,6 +40,21 @@ TEST(MeasureSpmm, ChecksAndTimesEveryPattern) {
   }
 }
 
+TEST(MeasureSpmm, Bf16AgainstBf16Peers) {
+  for (const Pattern& pattern : {Pattern(Block{16, 16}), Pattern(Nm{2, 4, 1}), Pattern(Unstructured{})}) {
+    SpmmBenchOptions options = small(pattern);
+    options.dtype = DType::kBf16;
+    if (std::holds_alternative<Nm>(pattern)) options.density = 0.5;
+    const auto report = measure_spmm(options);
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    EXPECT_THAT(report->kernel, HasSubstr("_bf16_"));
+    EXPECT_LE(report->max_error, report->tolerance);
+    ASSERT_FALSE(report->peers.empty());
+    EXPECT_EQ(report->peers[0].name, "own_dense");
+    for (const PeerTimes& peer : report->peers) EXPECT_THAT(peer.name, testing::Not(HasSubstr("sgemm")));
+  }
+}
+
 TEST(MeasureSpmm, DynamicTimesTheStaticPlanBeside) {
   SpmmBenchOptions options = small(Block{8, 8});
   options.dynamic = true;
@@ -63,6 +78,11 @@ TEST(MeasureSpmm, SaysWhatDoesNotFit) {
   options.dynamic = true;
   EXPECT_THAT(measure_spmm(options).error().message,
               HasSubstr("mode dynamic needs a pattern block:RxC, got unstructured"));
+  options.dtype = DType::kBf16;
+  options.pattern = Block{8, 8};
+  EXPECT_THAT(measure_spmm(options).error().message, HasSubstr("mode dynamic computes in f32 only, got bf16"));
+  options.dtype = DType::kI8;
+  EXPECT_THAT(measure_spmm(options).error().message, HasSubstr("type i8 has no products yet, expected f32 or bf16"));
   options = small(Block{8, 8});
   options.kernel = "spmm_none";
   EXPECT_THAT(measure_spmm(options).error().message, HasSubstr("there is no kernel named 'spmm_none'"));

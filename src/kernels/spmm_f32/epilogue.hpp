@@ -7,6 +7,7 @@
 
 #include "kernels/spmm_args.hpp"
 #include "kernels/spmm_f32/activation.hpp"
+#include "kernels/spmm_f32/stored.hpp"
 
 namespace espalier::kernels {
 
@@ -35,15 +36,15 @@ class TileFinish {
   static bool is_simple(const Epilogue& e) {
     const bool clips =
         e.activation == Activation::kNone || e.activation == Activation::kRelu || e.activation == Activation::kClip;
-    return clips && e.alpha == 1 && e.row_scale == nullptr && e.residual == nullptr;
+    return clips && e.alpha == 1 && e.row_scale == nullptr && e.residual == nullptr && e.storage == Storage::kF32;
   }
   static float clip_low(const Epilogue& e) {
     return e.activation == Activation::kClip ? e.low : (e.activation == Activation::kRelu ? 0.0F : -__builtin_inff());
   }
   static float clip_high(const Epilogue& e) { return e.activation == Activation::kClip ? e.high : __builtin_inff(); }
 
-  float* y_at(std::int64_t row, std::int64_t column) const {
-    return reinterpret_cast<float*>(static_cast<char*>(args_.y) + row * args_.y_row_stride) + column;
+  char* y_at(std::int64_t row, std::int64_t column) const {
+    return static_cast<char*>(args_.y) + row * args_.y_row_stride + column * bytes_of(args_.epilogue.storage);
   }
 
   template <int R, int N>
@@ -52,7 +53,7 @@ class TileFinish {
     const float* const bias = args_.epilogue.bias;
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      float* const y = y_at(row + r, column);
+      float* const y = reinterpret_cast<float*>(y_at(row + r, column));
       const Reg shift = bias != nullptr ? V::broadcast(bias + row + r) : V::zero();
 #pragma GCC unroll 8
       for (int v = 0; v < N; ++v) V::store(y + v * V::kLanes, V::min(high, V::max(low, V::add(acc[r][v], shift))));
@@ -85,19 +86,39 @@ class TileFinish {
         value = V::add(V::mul(value, V::broadcast(&scale)), bias);
         if (e.residual != nullptr) value = V::fma(V::broadcast(&e.beta), residual(absolute, first, lanes), value);
         value = activate_vector<V>(e, value);
-        if (lanes >= V::kLanes)
-          V::store(y_at(absolute, first), value);
-        else
-          V::store_first(y_at(absolute, first), value, static_cast<int>(lanes));
+        store_vector(y_at(absolute, first), value, lanes);
       }
+    }
+  }
+
+  // The first `lanes` lanes, or all.
+  void store_vector(char* y, Reg value, std::int64_t lanes) const {
+    if (args_.epilogue.storage == Storage::kF32) {
+      float* const target = reinterpret_cast<float*>(y);
+      if (lanes >= V::kLanes)
+        V::store(target, value);
+      else
+        V::store_first(target, value, static_cast<int>(lanes));
+    } else if (lanes >= V::kLanes) {
+      V::store_bf16(reinterpret_cast<std::uint16_t*>(y), value);
+    } else {
+      alignas(64) float values[V::kLanes];
+      V::store(values, value);
+      for (std::int64_t i = 0; i < lanes; ++i) store_stored(Storage::kBf16, y + 2 * i, values[i]);
     }
   }
 
   Reg residual(std::int64_t row, std::int64_t column, std::int64_t lanes) const {
     const Epilogue& e = args_.epilogue;
-    const float* const r =
-        reinterpret_cast<const float*>(reinterpret_cast<const char*>(e.residual) + row * e.residual_stride) + column;
-    return lanes >= V::kLanes ? V::load(r) : V::load_first(r, static_cast<int>(lanes));
+    const char* const r =
+        static_cast<const char*>(e.residual) + row * e.residual_stride + column * bytes_of(e.storage);
+    if (e.storage == Storage::kBf16) {
+      alignas(64) float values[V::kLanes] = {};
+      for (std::int64_t i = 0; i < V::kLanes && i < lanes; ++i) values[i] = load_stored(Storage::kBf16, r + 2 * i);
+      return V::load(values);
+    }
+    const float* const source = reinterpret_cast<const float*>(r);
+    return lanes >= V::kLanes ? V::load(source) : V::load_first(source, static_cast<int>(lanes));
   }
 
   const SpmmArgs& args_;

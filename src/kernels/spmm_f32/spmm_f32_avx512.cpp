@@ -8,53 +8,53 @@
 
 namespace espalier::kernels {
 
-using V = Vector512;
+using D = F32Dwords<Vector512>;
 
-void pack_x_f32_avx512(const PackXArgs& args) { pack_x<V>(args); }
+void pack_x_f32_avx512(const PackXArgs& args) { pack_x<Vector512>(args); }
 
-void spmm_f32_blk1x4_1x1v_avx512(const SpmmArgs& args) { run_strips<V, 1, 1, 4>(args); }
-void spmm_f32_blk1x1_1x1v_avx512(const SpmmArgs& args) { run_strips<V, 1, 1, 1>(args); }
-void spmm_f32_blk1x4_1x4v_avx512(const SpmmArgs& args) { run_strips<V, 1, 4, 4>(args); }
-void spmm_f32_blk1x1_1x4v_avx512(const SpmmArgs& args) { run_strips<V, 1, 4, 1>(args); }
-void spmm_f32_blk1x4_1x8v_avx512(const SpmmArgs& args) { run_strips<V, 1, 8, 4>(args); }
-void spmm_f32_blk1x1_1x8v_avx512(const SpmmArgs& args) { run_strips<V, 1, 8, 1>(args); }
-void spmm_f32_blk2x4_2x1v_avx512(const SpmmArgs& args) { run_strips<V, 2, 1, 4>(args); }
-void spmm_f32_blk2x1_2x1v_avx512(const SpmmArgs& args) { run_strips<V, 2, 1, 1>(args); }
-void spmm_f32_blk2x4_2x4v_avx512(const SpmmArgs& args) { run_strips<V, 2, 4, 4>(args); }
-void spmm_f32_blk2x1_2x4v_avx512(const SpmmArgs& args) { run_strips<V, 2, 4, 1>(args); }
-void spmm_f32_blk2x4_2x8v_avx512(const SpmmArgs& args) { run_strips<V, 2, 8, 4>(args); }
-void spmm_f32_blk2x1_2x8v_avx512(const SpmmArgs& args) { run_strips<V, 2, 8, 1>(args); }
-void spmm_f32_blk4x4_4x1v_avx512(const SpmmArgs& args) { run_strips<V, 4, 1, 4>(args); }
-void spmm_f32_blk4x1_4x1v_avx512(const SpmmArgs& args) { run_strips<V, 4, 1, 1>(args); }
-void spmm_f32_blk4x4_4x2v_avx512(const SpmmArgs& args) { run_strips<V, 4, 2, 4>(args); }
-void spmm_f32_blk4x1_4x2v_avx512(const SpmmArgs& args) { run_strips<V, 4, 2, 1>(args); }
-void spmm_f32_blk4x4_4x4v_avx512(const SpmmArgs& args) { run_strips<V, 4, 4, 4>(args); }
-void spmm_f32_blk4x1_4x4v_avx512(const SpmmArgs& args) { run_strips<V, 4, 4, 1>(args); }
-void spmm_f32_blk4x4_4x6v_avx512(const SpmmArgs& args) { run_strips<V, 4, 6, 4>(args); }
-void spmm_f32_blk4x1_4x6v_avx512(const SpmmArgs& args) { run_strips<V, 4, 6, 1>(args); }
-void spmm_f32_blk8x4_8x1v_avx512(const SpmmArgs& args) { run_strips<V, 8, 1, 4>(args); }
-void spmm_f32_blk8x1_8x1v_avx512(const SpmmArgs& args) { run_strips<V, 8, 1, 1>(args); }
-void spmm_f32_blk8x4_8x2v_avx512(const SpmmArgs& args) { run_strips<V, 8, 2, 4>(args); }
-void spmm_f32_blk8x1_8x2v_avx512(const SpmmArgs& args) { run_strips<V, 8, 2, 1>(args); }
-void spmm_f32_blk8x4_8x3v_avx512(const SpmmArgs& args) { run_strips<V, 8, 3, 4>(args); }
-void spmm_f32_blk8x1_8x3v_avx512(const SpmmArgs& args) { run_strips<V, 8, 3, 1>(args); }
-void spmm_f32_blk16x4_16x1v_avx512(const SpmmArgs& args) { run_strips<V, 16, 1, 4>(args); }
-void spmm_f32_blk16x1_16x1v_avx512(const SpmmArgs& args) { run_strips<V, 16, 1, 1>(args); }
+void spmm_f32_blk1x4_1x1v_avx512(const SpmmArgs& args) { run_strips<D, 1, 1, 4>(args); }
+void spmm_f32_blk1x1_1x1v_avx512(const SpmmArgs& args) { run_strips<D, 1, 1, 1>(args); }
+void spmm_f32_blk1x4_1x4v_avx512(const SpmmArgs& args) { run_strips<D, 1, 4, 4>(args); }
+void spmm_f32_blk1x1_1x4v_avx512(const SpmmArgs& args) { run_strips<D, 1, 4, 1>(args); }
+void spmm_f32_blk1x4_1x8v_avx512(const SpmmArgs& args) { run_strips<D, 1, 8, 4>(args); }
+void spmm_f32_blk1x1_1x8v_avx512(const SpmmArgs& args) { run_strips<D, 1, 8, 1>(args); }
+void spmm_f32_blk2x4_2x1v_avx512(const SpmmArgs& args) { run_strips<D, 2, 1, 4>(args); }
+void spmm_f32_blk2x1_2x1v_avx512(const SpmmArgs& args) { run_strips<D, 2, 1, 1>(args); }
+void spmm_f32_blk2x4_2x4v_avx512(const SpmmArgs& args) { run_strips<D, 2, 4, 4>(args); }
+void spmm_f32_blk2x1_2x4v_avx512(const SpmmArgs& args) { run_strips<D, 2, 4, 1>(args); }
+void spmm_f32_blk2x4_2x8v_avx512(const SpmmArgs& args) { run_strips<D, 2, 8, 4>(args); }
+void spmm_f32_blk2x1_2x8v_avx512(const SpmmArgs& args) { run_strips<D, 2, 8, 1>(args); }
+void spmm_f32_blk4x4_4x1v_avx512(const SpmmArgs& args) { run_strips<D, 4, 1, 4>(args); }
+void spmm_f32_blk4x1_4x1v_avx512(const SpmmArgs& args) { run_strips<D, 4, 1, 1>(args); }
+void spmm_f32_blk4x4_4x2v_avx512(const SpmmArgs& args) { run_strips<D, 4, 2, 4>(args); }
+void spmm_f32_blk4x1_4x2v_avx512(const SpmmArgs& args) { run_strips<D, 4, 2, 1>(args); }
+void spmm_f32_blk4x4_4x4v_avx512(const SpmmArgs& args) { run_strips<D, 4, 4, 4>(args); }
+void spmm_f32_blk4x1_4x4v_avx512(const SpmmArgs& args) { run_strips<D, 4, 4, 1>(args); }
+void spmm_f32_blk4x4_4x6v_avx512(const SpmmArgs& args) { run_strips<D, 4, 6, 4>(args); }
+void spmm_f32_blk4x1_4x6v_avx512(const SpmmArgs& args) { run_strips<D, 4, 6, 1>(args); }
+void spmm_f32_blk8x4_8x1v_avx512(const SpmmArgs& args) { run_strips<D, 8, 1, 4>(args); }
+void spmm_f32_blk8x1_8x1v_avx512(const SpmmArgs& args) { run_strips<D, 8, 1, 1>(args); }
+void spmm_f32_blk8x4_8x2v_avx512(const SpmmArgs& args) { run_strips<D, 8, 2, 4>(args); }
+void spmm_f32_blk8x1_8x2v_avx512(const SpmmArgs& args) { run_strips<D, 8, 2, 1>(args); }
+void spmm_f32_blk8x4_8x3v_avx512(const SpmmArgs& args) { run_strips<D, 8, 3, 4>(args); }
+void spmm_f32_blk8x1_8x3v_avx512(const SpmmArgs& args) { run_strips<D, 8, 3, 1>(args); }
+void spmm_f32_blk16x4_16x1v_avx512(const SpmmArgs& args) { run_strips<D, 16, 1, 4>(args); }
+void spmm_f32_blk16x1_16x1v_avx512(const SpmmArgs& args) { run_strips<D, 16, 1, 1>(args); }
 
-void spmv_f32_blk8x4_8x1_avx512(const SpmmArgs& args) { run_vector_strips<Vector256, 1, 4>(args); }
-void spmv_f32_blk8x1_8x1_avx512(const SpmmArgs& args) { run_vector_strips<Vector256, 1, 1>(args); }
-void spmv_f32_blk16x4_16x1_avx512(const SpmmArgs& args) { run_vector_strips<V, 1, 4>(args); }
-void spmv_f32_blk16x1_16x1_avx512(const SpmmArgs& args) { run_vector_strips<V, 1, 1>(args); }
+void spmv_f32_blk8x4_8x1_avx512(const SpmmArgs& args) { run_vector_strips<F32Dwords<Vector256>, 1, 4>(args); }
+void spmv_f32_blk8x1_8x1_avx512(const SpmmArgs& args) { run_vector_strips<F32Dwords<Vector256>, 1, 1>(args); }
+void spmv_f32_blk16x4_16x1_avx512(const SpmmArgs& args) { run_vector_strips<D, 1, 4>(args); }
+void spmv_f32_blk16x1_16x1_avx512(const SpmmArgs& args) { run_vector_strips<D, 1, 1>(args); }
 
-void spmm_f32_any4x4_4x4v_avx512(const SpmmArgs& args) { run_canonical<V, 4, 4, 4>(args); }
-void spmm_f32_any4x4_4x1v_avx512(const SpmmArgs& args) { run_canonical<V, 4, 1, 4>(args); }
-void spmm_f32_any8x8_8x2v_avx512(const SpmmArgs& args) { run_canonical<V, 8, 2, 8>(args); }
-void spmm_f32_any8x16_8x2v_avx512(const SpmmArgs& args) { run_canonical<V, 8, 2, 16>(args); }
-void spmm_f32_any8x32_8x2v_avx512(const SpmmArgs& args) { run_canonical<V, 8, 2, 32>(args); }
-void spmm_f32_any8x8_8x1v_avx512(const SpmmArgs& args) { run_canonical<V, 8, 1, 8>(args); }
-void spmm_f32_any8x16_8x1v_avx512(const SpmmArgs& args) { run_canonical<V, 8, 1, 16>(args); }
-void spmm_f32_any8x32_8x1v_avx512(const SpmmArgs& args) { run_canonical<V, 8, 1, 32>(args); }
-void spmm_f32_any1x1_1x8v_avx512(const SpmmArgs& args) { run_canonical<V, 1, 8, 0>(args); }
-void spmm_f32_any1x1_1x1v_avx512(const SpmmArgs& args) { run_canonical<V, 1, 1, 0>(args); }
+void spmm_f32_any4x4_4x4v_avx512(const SpmmArgs& args) { run_canonical<D, 4, 4, 4>(args); }
+void spmm_f32_any4x4_4x1v_avx512(const SpmmArgs& args) { run_canonical<D, 4, 1, 4>(args); }
+void spmm_f32_any8x8_8x2v_avx512(const SpmmArgs& args) { run_canonical<D, 8, 2, 8>(args); }
+void spmm_f32_any8x16_8x2v_avx512(const SpmmArgs& args) { run_canonical<D, 8, 2, 16>(args); }
+void spmm_f32_any8x32_8x2v_avx512(const SpmmArgs& args) { run_canonical<D, 8, 2, 32>(args); }
+void spmm_f32_any8x8_8x1v_avx512(const SpmmArgs& args) { run_canonical<D, 8, 1, 8>(args); }
+void spmm_f32_any8x16_8x1v_avx512(const SpmmArgs& args) { run_canonical<D, 8, 1, 16>(args); }
+void spmm_f32_any8x32_8x1v_avx512(const SpmmArgs& args) { run_canonical<D, 8, 1, 32>(args); }
+void spmm_f32_any1x1_1x8v_avx512(const SpmmArgs& args) { run_canonical<D, 1, 8, 0>(args); }
+void spmm_f32_any1x1_1x1v_avx512(const SpmmArgs& args) { run_canonical<D, 1, 1, 0>(args); }
 
 }  // namespace espalier::kernels

@@ -7,41 +7,41 @@
 
 namespace espalier::kernels {
 
-using V = VectorBaseline;
+using D = F32Dwords<VectorBaseline>;
 
-void pack_x_f32_scalar(const PackXArgs& args) { pack_x<V>(args); }
+void pack_x_f32_scalar(const PackXArgs& args) { pack_x<VectorBaseline>(args); }
 
-void spmm_f32_blk1x4_1x1v_scalar(const SpmmArgs& args) { run_strips<V, 1, 1, 4>(args); }
-void spmm_f32_blk1x1_1x1v_scalar(const SpmmArgs& args) { run_strips<V, 1, 1, 1>(args); }
-void spmm_f32_blk1x4_1x4v_scalar(const SpmmArgs& args) { run_strips<V, 1, 4, 4>(args); }
-void spmm_f32_blk1x1_1x4v_scalar(const SpmmArgs& args) { run_strips<V, 1, 4, 1>(args); }
-void spmm_f32_blk2x4_2x1v_scalar(const SpmmArgs& args) { run_strips<V, 2, 1, 4>(args); }
-void spmm_f32_blk2x1_2x1v_scalar(const SpmmArgs& args) { run_strips<V, 2, 1, 1>(args); }
-void spmm_f32_blk2x4_2x4v_scalar(const SpmmArgs& args) { run_strips<V, 2, 4, 4>(args); }
-void spmm_f32_blk2x1_2x4v_scalar(const SpmmArgs& args) { run_strips<V, 2, 4, 1>(args); }
-void spmm_f32_blk4x4_4x1v_scalar(const SpmmArgs& args) { run_strips<V, 4, 1, 4>(args); }
-void spmm_f32_blk4x1_4x1v_scalar(const SpmmArgs& args) { run_strips<V, 4, 1, 1>(args); }
-void spmm_f32_blk4x4_4x2v_scalar(const SpmmArgs& args) { run_strips<V, 4, 2, 4>(args); }
-void spmm_f32_blk4x1_4x2v_scalar(const SpmmArgs& args) { run_strips<V, 4, 2, 1>(args); }
-void spmm_f32_blk8x4_8x1v_scalar(const SpmmArgs& args) { run_strips<V, 8, 1, 4>(args); }
-void spmm_f32_blk8x1_8x1v_scalar(const SpmmArgs& args) { run_strips<V, 8, 1, 1>(args); }
+void spmm_f32_blk1x4_1x1v_scalar(const SpmmArgs& args) { run_strips<D, 1, 1, 4>(args); }
+void spmm_f32_blk1x1_1x1v_scalar(const SpmmArgs& args) { run_strips<D, 1, 1, 1>(args); }
+void spmm_f32_blk1x4_1x4v_scalar(const SpmmArgs& args) { run_strips<D, 1, 4, 4>(args); }
+void spmm_f32_blk1x1_1x4v_scalar(const SpmmArgs& args) { run_strips<D, 1, 4, 1>(args); }
+void spmm_f32_blk2x4_2x1v_scalar(const SpmmArgs& args) { run_strips<D, 2, 1, 4>(args); }
+void spmm_f32_blk2x1_2x1v_scalar(const SpmmArgs& args) { run_strips<D, 2, 1, 1>(args); }
+void spmm_f32_blk2x4_2x4v_scalar(const SpmmArgs& args) { run_strips<D, 2, 4, 4>(args); }
+void spmm_f32_blk2x1_2x4v_scalar(const SpmmArgs& args) { run_strips<D, 2, 4, 1>(args); }
+void spmm_f32_blk4x4_4x1v_scalar(const SpmmArgs& args) { run_strips<D, 4, 1, 4>(args); }
+void spmm_f32_blk4x1_4x1v_scalar(const SpmmArgs& args) { run_strips<D, 4, 1, 1>(args); }
+void spmm_f32_blk4x4_4x2v_scalar(const SpmmArgs& args) { run_strips<D, 4, 2, 4>(args); }
+void spmm_f32_blk4x1_4x2v_scalar(const SpmmArgs& args) { run_strips<D, 4, 2, 1>(args); }
+void spmm_f32_blk8x4_8x1v_scalar(const SpmmArgs& args) { run_strips<D, 8, 1, 4>(args); }
+void spmm_f32_blk8x1_8x1v_scalar(const SpmmArgs& args) { run_strips<D, 8, 1, 1>(args); }
 
-void spmv_f32_blk4x4_4x1_scalar(const SpmmArgs& args) { run_vector_strips<V, 1, 4>(args); }
-void spmv_f32_blk4x1_4x1_scalar(const SpmmArgs& args) { run_vector_strips<V, 1, 1>(args); }
-void spmv_f32_blk8x4_8x1_scalar(const SpmmArgs& args) { run_vector_strips<V, 2, 4>(args); }
-void spmv_f32_blk8x1_8x1_scalar(const SpmmArgs& args) { run_vector_strips<V, 2, 1>(args); }
-void spmv_f32_blk16x4_16x1_scalar(const SpmmArgs& args) { run_vector_strips<V, 4, 4>(args); }
-void spmv_f32_blk16x1_16x1_scalar(const SpmmArgs& args) { run_vector_strips<V, 4, 1>(args); }
+void spmv_f32_blk4x4_4x1_scalar(const SpmmArgs& args) { run_vector_strips<D, 1, 4>(args); }
+void spmv_f32_blk4x1_4x1_scalar(const SpmmArgs& args) { run_vector_strips<D, 1, 1>(args); }
+void spmv_f32_blk8x4_8x1_scalar(const SpmmArgs& args) { run_vector_strips<D, 2, 4>(args); }
+void spmv_f32_blk8x1_8x1_scalar(const SpmmArgs& args) { run_vector_strips<D, 2, 1>(args); }
+void spmv_f32_blk16x4_16x1_scalar(const SpmmArgs& args) { run_vector_strips<D, 4, 4>(args); }
+void spmv_f32_blk16x1_16x1_scalar(const SpmmArgs& args) { run_vector_strips<D, 4, 1>(args); }
 
-void spmm_f32_any4x4_4x2v_scalar(const SpmmArgs& args) { run_canonical<V, 4, 2, 4>(args); }
-void spmm_f32_any4x8_4x2v_scalar(const SpmmArgs& args) { run_canonical<V, 4, 2, 8>(args); }
-void spmm_f32_any4x16_4x2v_scalar(const SpmmArgs& args) { run_canonical<V, 4, 2, 16>(args); }
-void spmm_f32_any4x32_4x2v_scalar(const SpmmArgs& args) { run_canonical<V, 4, 2, 32>(args); }
-void spmm_f32_any4x4_4x1v_scalar(const SpmmArgs& args) { run_canonical<V, 4, 1, 4>(args); }
-void spmm_f32_any4x8_4x1v_scalar(const SpmmArgs& args) { run_canonical<V, 4, 1, 8>(args); }
-void spmm_f32_any4x16_4x1v_scalar(const SpmmArgs& args) { run_canonical<V, 4, 1, 16>(args); }
-void spmm_f32_any4x32_4x1v_scalar(const SpmmArgs& args) { run_canonical<V, 4, 1, 32>(args); }
-void spmm_f32_any1x1_1x4v_scalar(const SpmmArgs& args) { run_canonical<V, 1, 4, 0>(args); }
-void spmm_f32_any1x1_1x1v_scalar(const SpmmArgs& args) { run_canonical<V, 1, 1, 0>(args); }
+void spmm_f32_any4x4_4x2v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 2, 4>(args); }
+void spmm_f32_any4x8_4x2v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 2, 8>(args); }
+void spmm_f32_any4x16_4x2v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 2, 16>(args); }
+void spmm_f32_any4x32_4x2v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 2, 32>(args); }
+void spmm_f32_any4x4_4x1v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 1, 4>(args); }
+void spmm_f32_any4x8_4x1v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 1, 8>(args); }
+void spmm_f32_any4x16_4x1v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 1, 16>(args); }
+void spmm_f32_any4x32_4x1v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 1, 32>(args); }
+void spmm_f32_any1x1_1x4v_scalar(const SpmmArgs& args) { run_canonical<D, 1, 4, 0>(args); }
+void spmm_f32_any1x1_1x1v_scalar(const SpmmArgs& args) { run_canonical<D, 1, 1, 0>(args); }
 
 }  // namespace espalier::kernels

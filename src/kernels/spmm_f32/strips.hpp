@@ -1,4 +1,7 @@
-// The one loop of the f32 block products, for any vector type: a register tile of R rows x N vectors of Y.
+// The one loop of the block products with f32 sums, for any vector type: a register tile of R rows x N vectors of Y.
+//
+// W and X come in dwords; a type D (F32Dwords, or those of ../spmm_bf16) says what a dword holds, an f32 or a pair of
+// bf16, and multiplies vectors of them into f32 sums. With pairs, "k" below counts pairs.
 //
 //   for each strip of R rows, each panel:  acc[R][N] = 0
 //     for each kept block, each of its columns k:  x[N] = panel row k;  acc[r][v] += w[r] * x[v]
@@ -20,25 +23,26 @@
 #include <cstdint>
 
 #include "kernels/spmm_args.hpp"
+#include "kernels/spmm_f32/dwords.hpp"
 #include "kernels/spmm_f32/epilogue.hpp"
 
 namespace espalier::kernels {
 
 // acc += the columns of one block. `Step` columns at a time; the block's width is a multiple of it.
-template <typename V, int R, int N, int Step>
-[[gnu::always_inline]] inline void add_block(typename V::Reg (&acc)[R][N], const float* w, const float* x,
+template <typename D, int R, int N, int Step>
+[[gnu::always_inline]] inline void add_block(typename D::Lanes::Reg (&acc)[R][N], const float* w, const float* x,
                                              std::int32_t columns, std::int64_t x_row) {
   for (std::int32_t column = 0; column < columns; column += Step) {
 #pragma GCC unroll 8
     for (int step = 0; step < Step; ++step) {
-      typename V::Reg xs[N];
+      typename D::Operand xs[N];
 #pragma GCC unroll 8
-      for (int v = 0; v < N; ++v) xs[v] = V::load(x + v * V::kLanes);
+      for (int v = 0; v < N; ++v) xs[v] = D::load(x + v * D::Lanes::kLanes);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
-        const typename V::Reg weight = V::broadcast(w + step * R + r);
+        const typename D::Operand weight = D::broadcast(w + step * R + r);
 #pragma GCC unroll 8
-        for (int v = 0; v < N; ++v) acc[r][v] = V::fma(weight, xs[v], acc[r][v]);
+        for (int v = 0; v < N; ++v) acc[r][v] = D::multiply_add(weight, xs[v], acc[r][v]);
       }
       x += x_row;
     }
@@ -47,22 +51,22 @@ template <typename V, int R, int N, int Step>
 }
 
 // The same for R rows of a block in the caller's own layout, row-major with rows `Cols` apart (0: `columns` apart).
-template <typename V, int R, int N, int Cols>
-[[gnu::always_inline]] inline void add_canonical_block(typename V::Reg (&acc)[R][N], const float* w, const float* x,
+template <typename D, int R, int N, int Cols>
+[[gnu::always_inline]] inline void add_canonical_block(typename D::Lanes::Reg (&acc)[R][N], const float* w, const float* x,
                                                        std::int32_t columns, std::int64_t x_row) {
   constexpr int kStep = Cols == 0 ? 1 : 4;
   const std::int32_t row = Cols == 0 ? columns : Cols;
   for (std::int32_t column = 0; column < row; column += kStep) {
 #pragma GCC unroll 4
     for (int step = 0; step < kStep; ++step) {
-      typename V::Reg xs[N];
+      typename D::Operand xs[N];
 #pragma GCC unroll 8
-      for (int v = 0; v < N; ++v) xs[v] = V::load(x + v * V::kLanes);
+      for (int v = 0; v < N; ++v) xs[v] = D::load(x + v * D::Lanes::kLanes);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
-        const typename V::Reg weight = V::broadcast(w + r * row + column + step);
+        const typename D::Operand weight = D::broadcast(w + r * row + column + step);
 #pragma GCC unroll 8
-        for (int v = 0; v < N; ++v) acc[r][v] = V::fma(weight, xs[v], acc[r][v]);
+        for (int v = 0; v < N; ++v) acc[r][v] = D::multiply_add(weight, xs[v], acc[r][v]);
       }
       x += x_row;
     }
@@ -101,8 +105,9 @@ template <typename V, int R, int N, typename Blocks>
 }
 
 // PackedLayout::kStrips.
-template <typename V, int R, int N, int Step>
+template <typename D, int R, int N, int Step>
 inline void run_strips(const SpmmArgs& args) {
+  using V = typename D::Lanes;
   const std::int64_t strips_per_block = args.block_rows / R;
   const std::int64_t block_values = static_cast<std::int64_t>(args.block_cols) * R;  // of one strip
   const std::int64_t x_row = args.x_row_stride / static_cast<std::int64_t>(sizeof(float));
@@ -113,13 +118,14 @@ inline void run_strips(const SpmmArgs& args) {
         const std::int64_t strip_start = first * strips_per_block + (strip % strips_per_block) * (last - first);
         const float* w = static_cast<const float*>(args.values) + strip_start * block_values;
         for (std::int64_t unit = first; unit < last; ++unit, w += block_values)
-          add_block<V, R, N, Step>(acc, w, x + args.columns[unit] * x_row, args.block_cols, x_row);
+          add_block<D, R, N, Step>(acc, w, x + args.columns[unit] * x_row, args.block_cols, x_row);
       });
 }
 
 // PackedLayout::kCanonical: blocks Cols wide (0: any), found through `order`.
-template <typename V, int R, int N, int Cols>
+template <typename D, int R, int N, int Cols>
 inline void run_canonical(const SpmmArgs& args) {
+  using V = typename D::Lanes;
   const std::int64_t strips_per_block = args.block_rows / R;
   const std::int64_t strip_values = static_cast<std::int64_t>(args.block_cols) * R;
   const std::int64_t x_row = args.x_row_stride / static_cast<std::int64_t>(sizeof(float));
@@ -128,7 +134,7 @@ inline void run_canonical(const SpmmArgs& args) {
         const std::int64_t block_row = strip / strips_per_block;
         const float* const values = static_cast<const float*>(args.values) + strip % strips_per_block * strip_values;
         for (std::int64_t unit = args.starts[block_row]; unit < args.starts[block_row + 1]; ++unit)
-          add_canonical_block<V, R, N, Cols>(acc, values + args.order[unit] * strips_per_block * strip_values,
+          add_canonical_block<D, R, N, Cols>(acc, values + args.order[unit] * strips_per_block * strip_values,
                                              x + args.columns[unit] * x_row, args.block_cols, x_row);
       });
 }

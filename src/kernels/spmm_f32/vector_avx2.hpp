@@ -20,6 +20,17 @@ struct Vector256 {
   static void store(float* p, Reg v) { _mm256_storeu_ps(p, v); }
   static Reg load_first(const float* p, int lanes) { return _mm256_maskload_ps(p, first_lanes_avx2(lanes)); }
   static void store_first(float* p, Reg v, int lanes) { store_first_avx2(p, v, lanes); }
+  // Rounded to nearest even; a NaN stays one.
+  static void store_bf16(std::uint16_t* p, Reg v) {
+    const __m256i word = _mm256_castps_si256(v);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(word, 16), _mm256_set1_epi32(1));
+    const __m256i rounded = _mm256_add_epi32(word, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    const __m256i quiet = _mm256_or_si256(word, _mm256_set1_epi32(0x400000));
+    const __m256i kept = _mm256_srli_epi32(
+        _mm256_blendv_epi8(rounded, quiet, _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q))), 16);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                     _mm_packus_epi32(_mm256_castsi256_si128(kept), _mm256_extracti128_si256(kept, 1)));
+  }
   static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
   static Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
   static Reg sub(Reg a, Reg b) { return _mm256_sub_ps(a, b); }

@@ -18,6 +18,15 @@ struct Vector512 {
   static void store(float* p, Reg v) { _mm512_storeu_ps(p, v); }
   static Reg load_first(const float* p, int lanes) { return _mm512_maskz_loadu_ps(first(lanes), p); }
   static void store_first(float* p, Reg v, int lanes) { _mm512_mask_storeu_ps(p, first(lanes), v); }
+  // Rounded to nearest even; a NaN stays one.
+  static void store_bf16(std::uint16_t* p, Reg v) {
+    const __m512i word = _mm512_castps_si512(v);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(word, 16), _mm512_set1_epi32(1));
+    const __m512i rounded = _mm512_add_epi32(word, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+    const __m512i kept = _mm512_mask_or_epi32(rounded, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), word,
+                                              _mm512_set1_epi32(0x400000));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(_mm512_srli_epi32(kept, 16)));
+  }
   static Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
   static Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
   static Reg sub(Reg a, Reg b) { return _mm512_sub_ps(a, b); }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/spmm_f32/stored.hpp"
+
 namespace espalier::kernels {
 namespace {
 
@@ -23,11 +25,18 @@ struct VectorBaseline {
   static void store(float* p, Reg v) { std::memcpy(p, &v, sizeof v); }
   static Reg load_first(const float* p, int lanes) {
     Reg v = zero();
-    for (int i = 0; i < lanes; ++i) v[i] = p[i];
+    for (int i = 0; i < lanes; ++i) {
+      float value = 0;
+      std::memcpy(&value, p + i, sizeof value);
+      v[i] = value;
+    }
     return v;
   }
   static void store_first(float* p, Reg v, int lanes) {
     for (int i = 0; i < lanes; ++i) p[i] = v[i];
+  }
+  static void store_bf16(std::uint16_t* p, Reg v) {
+    for (int i = 0; i < 4; ++i) p[i] = narrow_bf16(v[i]);
   }
   static Reg fma(Reg a, Reg b, Reg c) { return a * b + c; }
   static Reg add(Reg a, Reg b) { return a + b; }

@@ -2,7 +2,7 @@
 //
 //   y[R] += W[R][k] * x[k]   (x broadcast)
 //
-// Bound by reading W once: R values per broadcast. Sums of columns k mod 4 are kept apart, so that four multiply-adds
+// Bound by reading W once: R values per broadcast. Sums of columns k mod 4 (with bf16, of pairs) are kept apart, so that four multiply-adds
 // are under way, and joined at the end: the bits differ from the tile kernels, within rounding.
 #pragma once
 
@@ -11,6 +11,8 @@
 
 #include "kernels/spmm_args.hpp"
 #include "kernels/spmm_f32/activation.hpp"
+#include "kernels/spmm_f32/dwords.hpp"
+#include "kernels/spmm_f32/stored.hpp"
 
 namespace espalier::kernels {
 
@@ -28,19 +30,18 @@ template <typename V>
       values[i] = sums[first + i] * scale;
       if (e.bias != nullptr) values[i] += e.bias[absolute];
       if (e.residual != nullptr)
-        values[i] += e.beta * *reinterpret_cast<const float*>(reinterpret_cast<const char*>(e.residual) +
-                                                              absolute * e.residual_stride);
+        values[i] += e.beta * load_stored(e.storage, static_cast<const char*>(e.residual) + absolute * e.residual_stride);
     }
     V::store(values, activate_vector<V>(e, V::load(values)));
     char* const y = static_cast<char*>(args.y);
-    for (std::int64_t i = 0; i < lanes; ++i)
-      *reinterpret_cast<float*>(y + (row + first + i) * args.y_row_stride) = values[i];
+    for (std::int64_t i = 0; i < lanes; ++i) store_stored(e.storage, y + (row + first + i) * args.y_row_stride, values[i]);
   }
 }
 
 // Strips of R = A vectors of V. Blocks a multiple of Step (1 or 4) columns wide.
-template <typename V, int A, int Step>
+template <typename D, int A, int Step>
 inline void run_vector_strips(const SpmmArgs& args) {
+  using V = typename D::Lanes;
   constexpr std::int64_t kRows = A * V::kLanes;
   const std::int64_t strips_per_block = args.block_rows / kRows;
   const std::int64_t block_values = args.block_cols * kRows;
@@ -55,9 +56,9 @@ inline void run_vector_strips(const SpmmArgs& args) {
 #pragma GCC unroll 4
       for (int v = 0; v < A; ++v) acc[s][v] = V::zero();
     const auto add_column = [&](int sum, const float* weights, const float* x) {
-      const typename V::Reg xs = V::broadcast(x);
+      const typename D::Operand xs = D::broadcast(x);
 #pragma GCC unroll 4
-      for (int v = 0; v < A; ++v) acc[sum][v] = V::fma(V::load(weights + v * V::kLanes), xs, acc[sum][v]);
+      for (int v = 0; v < A; ++v) acc[sum][v] = D::multiply_add(D::load(weights + v * V::kLanes), xs, acc[sum][v]);
     };
     const float* const x = static_cast<const float*>(args.x);
     std::int64_t unit = first;

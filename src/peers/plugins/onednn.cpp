@@ -1,4 +1,4 @@
-// Plug-in: oneDNN 2.6 and 3.x. Variants: sgemm (nothing prepacked); matmul with W in the layout that oneDNN likes best,
+// Plug-in: oneDNN 2.6 and 3.x, f32, and bf16 with f32 results. Variants: sgemm (f32 only, nothing prepacked); matmul with W in the layout that oneDNN likes best,
 // reordered once, and X as tokens; matmul with X prepacked. Neither is charged for bringing X into its layout, nor the
 // first for bringing Y back: generous peers.
 #include <omp.h>
@@ -21,7 +21,8 @@ enum class Prepack { kW, kX };
 
 struct State {
   EspalierPeerProblem problem;
-  std::vector<float> x_tokens, y_tokens;  // n x k and n x m, where W is prepacked
+  std::vector<std::uint8_t> x_tokens;  // n x k, and
+  std::vector<float> y_tokens;         // n x m, where W is prepacked
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   dnnl::matmul primitive;
@@ -44,6 +45,12 @@ dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const memory::
 #endif
 }
 
+template <typename T>
+void transpose(const void* from, void* to, std::int64_t rows, std::int64_t cols) {
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t c = 0; c < cols; ++c) static_cast<T*>(to)[c * rows + r] = static_cast<const T*>(from)[r * cols + c];
+}
+
 memory reordered(State& state, memory from, const memory::desc& to) {
   if (from.get_desc() == to) return from;
   memory target(to, state.engine);
@@ -59,30 +66,32 @@ void* prepare(const EspalierPeerProblem* p, Prepack prepack) {
     omp_set_num_threads(p->threads);
     auto state = std::make_unique<State>();
     state->problem = *p;
-    float* a = const_cast<float*>(p->w);
-    float* b = const_cast<float*>(p->x);
+    void* a = const_cast<void*>(p->w);
+    void* b = const_cast<void*>(p->x);
     float* y = p->y;
+    const Type type = p->is_bf16 != 0 ? Type::bf16 : Type::f32;
     memory::dims a_dims{p->m, p->k}, b_dims{p->k, p->n}, y_dims{p->m, p->n};
     Tag b_tag = Tag::ab;
     if (prepack == Prepack::kW) {
-      state->x_tokens.resize(static_cast<std::size_t>(p->n * p->k));
+      state->x_tokens.resize(static_cast<std::size_t>(p->n * p->k) * (p->is_bf16 != 0 ? 2 : 4));
       state->y_tokens.resize(static_cast<std::size_t>(p->n * p->m));
-      for (std::int64_t k = 0; k < p->k; ++k)
-        for (std::int64_t n = 0; n < p->n; ++n)
-          state->x_tokens[static_cast<std::size_t>(n * p->k + k)] = p->x[k * p->n + n];
+      if (p->is_bf16 != 0)
+        transpose<std::uint16_t>(p->x, state->x_tokens.data(), p->k, p->n);
+      else
+        transpose<float>(p->x, state->x_tokens.data(), p->k, p->n);
       a_dims = {p->n, p->k};
       b_dims = {p->k, p->m};
       y_dims = {p->n, p->m};
       a = state->x_tokens.data();
-      b = const_cast<float*>(p->w);
+      b = const_cast<void*>(p->w);
       y = state->y_tokens.data();
       b_tag = Tag::ba;  // W^T as it lies
     }
-    const memory::desc a_desc(a_dims, Type::f32, Tag::ab), y_desc(y_dims, Type::f32, Tag::ab);
-    const auto pd = describe(state->engine, a_desc, memory::desc(b_dims, Type::f32, Tag::any), y_desc);
+    const memory::desc a_desc(a_dims, type, Tag::ab), y_desc(y_dims, Type::f32, Tag::ab);
+    const auto pd = describe(state->engine, a_desc, memory::desc(b_dims, type, Tag::any), y_desc);
     state->primitive = dnnl::matmul(pd);
     state->a = memory(a_desc, state->engine, a);
-    state->b = reordered(*state, memory(memory::desc(b_dims, Type::f32, b_tag), state->engine, b), pd.weights_desc());
+    state->b = reordered(*state, memory(memory::desc(b_dims, type, b_tag), state->engine, b), pd.weights_desc());
     state->y = memory(y_desc, state->engine, y);
     state->args = {{DNNL_ARG_SRC, state->a}, {DNNL_ARG_WEIGHTS, state->b}, {DNNL_ARG_DST, state->y}};
     return state.release();
@@ -112,13 +121,15 @@ void* prepare_w(const EspalierPeerProblem* p) { return prepare(p, Prepack::kW); 
 void* prepare_x(const EspalierPeerProblem* p) { return prepare(p, Prepack::kX); }
 
 void* prepare_sgemm(const EspalierPeerProblem* p) {
+  if (p->is_bf16 != 0) return nullptr;
   set_isa_ceiling(p->isa);
   return new EspalierPeerProblem(*p);
 }
 void run_sgemm(void* prepared) {
   const auto& p = *static_cast<EspalierPeerProblem*>(prepared);
   omp_set_num_threads(p.threads);
-  dnnl_sgemm('N', 'N', p.m, p.n, p.k, 1.0F, p.w, p.k, p.x, p.n, 0.0F, p.y, p.n);
+  dnnl_sgemm('N', 'N', p.m, p.n, p.k, 1.0F, static_cast<const float*>(p.w), p.k, static_cast<const float*>(p.x), p.n,
+             0.0F, p.y, p.n);
 }
 void release_sgemm(void* prepared) { delete static_cast<EspalierPeerProblem*>(prepared); }
 

@@ -1,0 +1,62 @@
+// What is chosen for machines that are passed in: runs anywhere.
+#include "matmul/choose.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace espalier {
+namespace {
+
+using testing::HasSubstr;
+
+PatternFacts blocks(std::int64_t size, double density, DType type) {
+  PatternFacts facts;
+  facts.m = facts.k = 1024;
+  facts.type = type;
+  facts.block = {size, size};
+  facts.kept_units = static_cast<std::int64_t>(density * 1024 * 1024) / (size * size);
+  facts.kept_values = facts.kept_units * size * size;
+  return facts;
+}
+
+// AVX-512 with or without vdpbf16ps at a given rate.
+MachineFacts vectors(double bf16_vector_gflops) {
+  MachineFacts machine;
+  machine.isa = Isa::kVnni;
+  machine.features.avx512bf16 = bf16_vector_gflops > 0;
+  machine.ceilings = nominal_ceilings(Isa::kVnni);
+  machine.ceilings.bf16_gflops = machine.ceilings.bf16_vector_gflops = bf16_vector_gflops;
+  machine.caches = {48 << 10, 1 << 20, 32 << 20};
+  return machine;
+}
+
+std::string reason_of(const Choice& choice, std::string_view name) {
+  for (const RejectedCandidate& rejected : choice.rejected)
+    if (rejected.kernel == name) return rejected.reason;
+  return "not rejected";
+}
+
+TEST(Choose, VdpbfIsTakenWhereItsMeasuredRatePays) {
+  const PatternFacts facts = blocks(16, 0.25, DType::kBf16);
+  const double f32 = nominal_ceilings(Isa::kVnni).f32_gflops;
+  const auto kernel = [&](double rate) { return std::string(choose(facts, {.n = 64}, vectors(rate))->kernel->name); };
+  EXPECT_THAT(kernel(2 * f32), HasSubstr("_avx512bf16"));
+  EXPECT_THAT(kernel(f32), HasSubstr("_avx512bf16"));
+  // At half the rate widening to f32 is faster.
+  EXPECT_THAT(kernel(f32 / 2), testing::EndsWith("_avx512"));
+  EXPECT_THAT(kernel(0), testing::EndsWith("_avx512"));
+  EXPECT_EQ(reason_of(*choose(facts, {.n = 64}, vectors(0)), "spmm_bf16_blk8x8_8x3v_avx512bf16"),
+            "needs avx512_bf16, which is not there or not allowed");
+}
+
+TEST(Choose, TypesKeepApart) {
+  for (const DType type : {DType::kF32, DType::kBf16}) {
+    const auto choice = choose(blocks(8, 0.25, type), {.n = 64}, vectors(400));
+    ASSERT_TRUE(choice.has_value());
+    EXPECT_EQ(choice->kernel->weights, type);
+    EXPECT_EQ(choice->kernel->x, type);
+  }
+}
+
+}  // namespace
+}  // namespace espalier
