@@ -6,7 +6,8 @@
 //
 // Results: bitwise equal over executors, thread counts and n for one plan. A NaN or infinity in X that meets only
 // structural zeros is skipped, unless the plan is dense (MatmulPlan::is_dense; forbid it with Fallback::kNever). With
-// bf16 X, columns 2i and 2i + 1 of W are multiplied together: where a row keeps one of them, it meets both of X.
+// bf16 X, columns 2i and 2i + 1 of W are multiplied together: where a row keeps one of them, it meets both of X; on AMX
+// tiles 2:4 meets all.
 // Denormals count as zero while a product runs.
 //
 // A MatmulPlan is a handle: copies share the packed weights. Any number of threads may run it at once; refresh must not

@@ -1,8 +1,8 @@
 // The table row that describes a product micro-kernel; selection, tests and benchmarks iterate the rows.
 //
 // Names: <op>_<type>_<pattern>_<tile>_<isa>, e.g. spmm_f32_blk8x4_8x3v_avx512: strips of 8 rows, blocks a multiple of 4
-// columns wide, a tile of 8 rows x 3 vectors. The name is also the function's symbol. `avx512bf16` in place of an ISA is
-// AVX-512 with vdpbf16ps, which is a feature beside the levels (KernelInfo::needs).
+// columns wide, a tile of 8 rows x 3 vectors. The name is also the function's symbol. `avx512bf16` in place of an ISA
+// is AVX-512 with vdpbf16ps, which is a feature beside the levels (KernelInfo::needs).
 #pragma once
 
 #include <espalier/cpu.hpp>
@@ -24,9 +24,12 @@ enum class PatternKind : std::uint8_t { kBlock, kNm };
 
 // How W lies in memory for a kernel. R is tile_rows; a block row of r rows holds ceil(r / R) strips.
 enum class PackedLayout : std::uint8_t {
-  kStrips,     // [block row][strip][kept block][column of the block][R]
-  kCanonical,  // [arrival][r][c], BlockSparse's own values, found through `order`
-  kNmRows,     // N:M with one position set per row: values [row][group][N], one keep bit per column [row][group] * M
+  kStrips,         // [block row][strip][kept block][column of the block][R]
+  kCanonical,      // [arrival][r][c], BlockSparse's own values, found through `order`
+  kTiles,          // AMX tiles: packed_tiles.hpp
+  kGatheredTiles,  // the same of any kept pairs of columns
+  kNmTiles,        // AMX tiles of 2:4 kept values with a bit per column: packed_nm_tiles.hpp
+  kNmLanes,        // 2:4, strips of R rows in lanes, positions beside the values: packed_nm.hpp
 };
 
 // One variant. Requirements: the features that `isa` does not imply; the pattern's kind; r a multiple of tile_rows and
@@ -55,8 +58,7 @@ struct KernelInfo {
 
 // Bytes of one packed row of X: one packed row deep, tile_cols columns wide.
 constexpr std::int64_t packed_row_bytes(const KernelInfo& kernel) {
-  return static_cast<std::int64_t>(kernel.tile_cols) * kernel.k_per_row *
-         static_cast<std::int64_t>(size_of(kernel.x));
+  return static_cast<std::int64_t>(kernel.tile_cols) * kernel.k_per_row * static_cast<std::int64_t>(size_of(kernel.x));
 }
 
 // Every row of every family that was compiled in, whatever this machine can run.

@@ -14,9 +14,10 @@ namespace espalier::kernels {
 
 // What a product needs of a kernel.
 struct KernelRequest {
-  Isa isa = Isa::kScalar;  // the highest that may be used
+  Isa isa = Isa::kScalar;     // the highest that may be used
   CpuFeatures features = {};  // that may be used; only those that a kernel asks for beside its ISA matter
   DType weights = DType::kF32, x = DType::kF32, y = DType::kF32;
+  // kNm: rows of N:M that share nothing; block kernels take them as blocks, too.
   PatternKind pattern = PatternKind::kBlock;
   std::int64_t block_rows = 1, block_cols = 1;
   std::int64_t nm_n = 0, nm_m = 0;

@@ -3,8 +3,8 @@
 // every epilogue, Y in bf16.
 //
 // Tolerance: a sum of k products of values up to 1 in f32 differs from the exact one by at most about k eps; with the
-// epilogue's few operations, 4 (k + 8) eps. Products of two bf16 are exact in f32. Y in bf16 adds its own rounding, 2^-8
-// of the value.
+// epilogue's few operations, 4 (k + 8) eps. Products of two bf16 are exact in f32. Y in bf16 adds its own rounding,
+// 2^-8 of the value.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,9 @@
 #include "base/aligned_buffer.hpp"
 #include "kernels/kernel_info.hpp"
 #include "kernels/packed_blocks.hpp"
+#include "kernels/packed_tiles.hpp"
 #include "kernels/reference.hpp"
+#include "kernels/testing/kernel_support.hpp"
 
 namespace espalier::kernels {
 namespace {
@@ -90,19 +92,21 @@ struct Case {
   }
 };
 
-void run_kernel(const KernelInfo& kernel, Case& c, std::int64_t part_cols, const Epilogue& epilogue = {},
-                std::int64_t first_strip = 0, std::int64_t last_strip = -1) {
-  auto packed = PackedBlocks::plan(c.w, {.strip_rows = kernel.tile_rows,
-                                         .part_cols = kernel.op == Op::kSpmv ? 0 : part_cols,
-                                         .type = kernel.weights});
+struct StripRange {
+  std::int64_t first = 0, last = -1;  // -1: to the end
+};
+
+// PackedBlocks or PackedTiles.
+template <typename Packed>
+void run_packed(const KernelInfo& kernel, Case& c, Result<Packed> packed, const Epilogue& epilogue, StripRange strips) {
   ASSERT_TRUE(packed.has_value());
   packed->set_values(c.w.values.values<float>().data());
   const std::int64_t width = kernel.tile_cols, panels = (c.n + width - 1) / width;
-  if (last_strip < 0) last_strip = packed->strips();
+  const std::int64_t first_strip = strips.first, last_strip = strips.last < 0 ? packed->strips() : strips.last;
   AlignedBuffer partial(
       static_cast<std::size_t>((last_strip - first_strip) * panels * kernel.tile_rows * width * 4 + 64));
   for (std::size_t i = 0; i < packed->parts().size(); ++i) {
-    const PackedBlocks::Part& part = packed->parts()[i];
+    const auto& part = packed->parts()[i];
     const std::int64_t panel_stride = (part.packed_rows * packed_row_bytes(kernel) + 63) / 64 * 64;
     AlignedBuffer x(static_cast<std::size_t>(panels * panel_stride + 64));
     kernel.pack_x({.x = c.x_for_kernel(),
@@ -138,6 +142,21 @@ void run_kernel(const KernelInfo& kernel, Case& c, std::int64_t part_cols, const
   }
 }
 
+void run_kernel(const KernelInfo& kernel, Case& c, std::int64_t part_cols, const Epilogue& epilogue = {},
+                StripRange strips = {}) {
+  if (kernel.op == Op::kSpmv) part_cols = 0;
+  const bool gathered = kernel.layout == PackedLayout::kGatheredTiles;
+  if (gathered || kernel.layout == PackedLayout::kTiles)
+    run_packed(kernel, c,
+               PackedTiles::plan(c.w, {.strip_rows = kernel.tile_rows, .part_cols = part_cols, .gathered = gathered}),
+               epilogue, strips);
+  else
+    run_packed(
+        kernel, c,
+        PackedBlocks::plan(c.w, {.strip_rows = kernel.tile_rows, .part_cols = part_cols, .type = kernel.weights}),
+        epilogue, strips);
+}
+
 void expect_reference(Case& c, const Epilogue& epilogue, std::int64_t first_row, std::int64_t last_row) {
   const Tensor expected = reference_spmm(c.w, c.dense_x(), epilogue);
   const double tolerance = 4.0 * static_cast<double>(c.w.cols + 8) * std::numeric_limits<float>::epsilon();
@@ -152,11 +171,10 @@ void expect_reference(Case& c, const Epilogue& epilogue, std::int64_t first_row,
   EXPECT_TRUE(c.canaries_intact(first_row, last_row));
 }
 
-class SpmmConformance : public testing::TestWithParam<const KernelInfo*> {
+class SpmmConformance : public ::testing::TestWithParam<const KernelInfo*> {
  protected:
   void SetUp() override {
-    if (kernel().isa > best_isa(machine_features())) GTEST_SKIP() << "this machine lacks " << to_string(kernel().isa);
-    if (kernel().needs.avx512bf16 && !machine_features().avx512bf16) GTEST_SKIP() << "this machine lacks avx512_bf16";
+    if (const std::string reason = testing_reason_to_skip(kernel()); !reason.empty()) GTEST_SKIP() << reason;
   }
   BlockSparse random_w(std::int64_t rows, std::int64_t cols, Block block, double density) {
     return random_blocks(rows, cols, block, density, kernel().weights, random_);
@@ -172,14 +190,20 @@ class SpmmConformance : public testing::TestWithParam<const KernelInfo*> {
 };
 
 TEST_P(SpmmConformance, SizesRoundTheTile) {
+  // Emulated tiles take their time.
+  const bool slow = kernel().isa == Isa::kAmx && testing::amx_is_emulated();
+  const std::vector<std::int64_t> ms = slow ? std::vector<std::int64_t>{0, 1, 16, 17, 33, 65}
+                                            : std::vector<std::int64_t>{0, 1, 2, 3, 15, 16, 17, 33, 65};
+  const std::vector<std::int64_t> ns = slow ? std::vector<std::int64_t>{1, 15, 17, 33, 64}
+                                            : std::vector<std::int64_t>{1, 2, 3, 15, 16, 17, 31, 33, 64, 65};
   for (const Block block : blocks())
-    for (const std::int64_t m : {0, 1, 2, 3, 15, 16, 17, 33, 65})
-      for (const std::int64_t n : {1, 2, 3, 15, 16, 17, 31, 33, 64, 65}) {
+    for (const std::int64_t m : ms)
+      for (const std::int64_t n : ns) {
         if (vector_only() && n > 1) continue;
         const std::int64_t k = m == 17 ? 300 : (n == 17 ? 127 : 64);
         Case c(random_w(m, k, block, 0.3), kernel().weights, n, 0, random_);
-        SCOPED_TRACE(testing::Message() << "m " << m << " k " << k << " n " << n << " block " << block.rows << "x"
-                                        << block.cols);
+        SCOPED_TRACE(::testing::Message()
+                     << "m " << m << " k " << k << " n " << n << " block " << block.rows << "x" << block.cols);
         run_kernel(kernel(), c, 0);
         expect_reference(c, {}, 0, m);
         if (HasFailure()) return;
@@ -204,7 +228,7 @@ TEST_P(SpmmConformance, SubRangesMisalignmentAndDensities) {
       const std::int64_t m = 5 * block.rows - (block.rows > 1 ? 1 : 0), n = vector_only() ? 1 : 40;
       Case c(random_w(m, 50, block, density), kernel().weights, n, 1, random_);
       const std::int64_t strips = (m + kernel().tile_rows - 1) / kernel().tile_rows;
-      run_kernel(kernel(), c, 16, {}, 1, strips - 1);
+      run_kernel(kernel(), c, 16, {}, {1, strips - 1});
       expect_reference(c, {}, kernel().tile_rows, (strips - 1) * kernel().tile_rows);
     }
 }
@@ -225,7 +249,7 @@ TEST_P(SpmmConformance, Epilogues) {
         e.residual = residual.data();
         e.residual_stride = (n + 2) * 4;
       }
-      SCOPED_TRACE(testing::Message() << to_string(e.activation) << " everything " << everything);
+      SCOPED_TRACE(::testing::Message() << to_string(e.activation) << " everything " << everything);
       Case c(random_w(m, 64, blocks()[0], 0.4), kernel().weights, n, 0, random_);
       run_kernel(kernel(), c, 0, e);
       expect_reference(c, e, 0, m);
@@ -270,14 +294,15 @@ TEST_P(SpmmConformance, NanAndInfinityMeetOnlyKeptEntries) {
   expect_reference(c, {}, 0, 40);
 }
 
-std::vector<const KernelInfo*> strip_rows() {
+// Canonical layouts are tested through dynamic products.
+std::vector<const KernelInfo*> block_rows() {
   std::vector<const KernelInfo*> rows;
   for (const KernelInfo& kernel : spmm_kernels())
-    if (kernel.pattern == PatternKind::kBlock && kernel.layout == PackedLayout::kStrips) rows.push_back(&kernel);
+    if (kernel.pattern == PatternKind::kBlock && kernel.layout != PackedLayout::kCanonical) rows.push_back(&kernel);
   return rows;
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, SpmmConformance, testing::ValuesIn(strip_rows()),
+INSTANTIATE_TEST_SUITE_P(Table, SpmmConformance, ::testing::ValuesIn(block_rows()),
                          [](const auto& param) { return std::string(param.param->name); });
 
 TEST(KernelTable, NamesAreUniqueAndFollowTheGrammar) {

@@ -41,9 +41,9 @@ PatternFacts dense_facts(const PatternFacts& facts) {
   dense.k = facts.k;
   dense.type = facts.type;
   dense.y = facts.y;
-  dense.block = {16, 64};
+  dense.block = {facts.m > 16 ? 32 : 16, 64};
   const auto up = [](std::int64_t value, std::int64_t step) { return (value + step - 1) / step; };
-  dense.kept_units = up(facts.m, 16) * up(facts.k, 64);
+  dense.kept_units = up(facts.m, dense.block.rows) * up(facts.k, 64);
   dense.kept_values = up(facts.m, 16) * 16 * facts.k;
   return dense;
 }
@@ -76,8 +76,7 @@ Result<Choice> choose_by_name(const PatternFacts& facts, const MatmulOptions& op
                 options.kernel);
   const bool dense = options.dense == Fallback::kAlways;
   const PatternFacts used = dense ? dense_facts(facts) : facts;
-  if (const std::string reason = kernels::reason_against(*kernel, request_for(used, options, machine));
-      !reason.empty())
+  if (const std::string reason = kernels::reason_against(*kernel, request_for(used, options, machine)); !reason.empty())
     return fail(ErrorCode::kInvalidArgument, "matmul: kernel {} cannot do this product: {}", options.kernel, reason);
   Choice choice;
   choice.kernel = kernel;
@@ -91,8 +90,9 @@ Result<Choice> choose_by_name(const PatternFacts& facts, const MatmulOptions& op
 std::vector<const KernelInfo*> narrower_kernels(const KernelInfo& kernel) {
   std::vector<const KernelInfo*> narrower;
   for (const KernelInfo& other : kernels::spmm_kernels()) {
-    const bool same_weights = other.isa == kernel.isa && other.needs == kernel.needs && other.weights == kernel.weights && other.x == kernel.x &&
-                              other.y == kernel.y && other.pattern == kernel.pattern && other.layout == kernel.layout &&
+    const bool same_weights = other.isa == kernel.isa && other.needs == kernel.needs &&
+                              other.weights == kernel.weights && other.x == kernel.x && other.y == kernel.y &&
+                              other.pattern == kernel.pattern && other.layout == kernel.layout &&
                               other.block_cols_step == kernel.block_cols_step && other.nm_n == kernel.nm_n &&
                               other.nm_m == kernel.nm_m && other.tile_rows == kernel.tile_rows;
     // A vector kernel has no tiles of its own: any tile kernel takes over when a run brings more columns.
@@ -108,6 +108,8 @@ Blocking choose_blocking(const KernelInfo& kernel, std::int64_t k, std::int64_t 
   constexpr std::int64_t kDefaultL2 = 1 << 20, kDword = 4, kMostGroupCols = 128;
   if (kernel.op == Op::kSpmv) return {1, 0};
   const std::int64_t tile = kernel.tile_cols;
+  // These read all of k at once.
+  const bool one_part = kernel.pattern == PatternKind::kNm;
   const std::int64_t budget = (caches.l2 > 0 ? caches.l2 : kDefaultL2) / 4 / kDword;  // dwords of packed X
   const std::int64_t k_per_dword = kDword / static_cast<std::int64_t>(size_of(kernel.x));
   const std::int64_t packed_k = (k + k_per_dword - 1) / k_per_dword;
@@ -117,8 +119,8 @@ Blocking choose_blocking(const KernelInfo& kernel, std::int64_t k, std::int64_t 
   // All of k at once, with fewer columns if need be, saves the partial sums.
   const std::int64_t cols_for_all_k =
       whole_tiles(std::min(blocking.group_cols, budget / std::max<std::int64_t>(packed_k, 1)));
-  if (packed_k * cols_for_all_k <= budget * 5 / 4 &&
-      cols_for_all_k >= std::min<std::int64_t>(std::min(n, blocking.group_cols), 32)) {
+  if (one_part || (packed_k * cols_for_all_k <= budget * 5 / 4 &&
+                   cols_for_all_k >= std::min<std::int64_t>(std::min(n, blocking.group_cols), 32))) {
     blocking.group_cols = cols_for_all_k;
     return blocking;
   }
@@ -134,10 +136,15 @@ double predicted_ms(const KernelInfo& kernel, const PatternFacts& facts, std::in
   stats.n = n;
   stats.kept_units = facts.kept_units;
   stats.kept_values = facts.kept_values;
-  stats.strips_per_unit = facts.kind == PatternKind::kBlock ? facts.block.rows / kernel.tile_rows : 1;
+  stats.strips_per_unit = std::max<std::int64_t>(facts.block.rows / kernel.tile_rows, 1);
   stats.strips = (facts.m + kernel.tile_rows - 1) / kernel.tile_rows;
   const auto value_bytes = static_cast<std::int64_t>(size_of(kernel.weights));
   stats.weight_bytes = facts.kept_values * value_bytes + facts.kept_units * 4;
+  if (kernel.pattern == PatternKind::kNm) {
+    stats.kept_values = facts.m * ((facts.k + facts.nm.m - 1) / facts.nm.m) * facts.nm.n;
+    stats.kept_units = 0;
+    stats.weight_bytes = stats.kept_values * value_bytes + stats.kept_values / 4;  // two bits a position
+  }
   stats.x_bytes = facts.k * n * static_cast<std::int64_t>(size_of(kernel.x));
   stats.y_bytes = facts.m * n * static_cast<std::int64_t>(size_of(facts.y));
   stats.peak_gflops = peak_of(kernel, machine.ceilings);

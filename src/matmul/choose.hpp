@@ -16,10 +16,11 @@ struct PatternFacts {
   std::int64_t m = 0, k = 0;
   DType type = DType::kF32;  // of the values and of X as kernels take them: kF32 or kBf16
   DType y = DType::kF32;
+  // kNm: rows of `nm` that share nothing; `block`, kept_units and kept_values say what they are as blocks.
   kernels::PatternKind kind = kernels::PatternKind::kBlock;
   Block block = {1, 1};
   Nm nm = {};
-  std::int64_t kept_units = 0;   // blocks, or groups of N:M in all rows
+  std::int64_t kept_units = 0;   // blocks
   std::int64_t kept_values = 0;  // stored
 };
 

@@ -58,5 +58,48 @@ TEST(Choose, TypesKeepApart) {
   }
 }
 
+MachineFacts with_amx() {
+  MachineFacts machine = vectors(100);
+  machine.isa = Isa::kAmx;
+  machine.ceilings = nominal_ceilings(Isa::kAmx);
+  machine.caches = {48 << 10, 2 << 20, 64 << 20};
+  return machine;
+}
+
+PatternFacts two_of_four(DType type) {
+  PatternFacts facts;
+  facts.m = facts.k = 4096;
+  facts.type = type;
+  facts.kind = kernels::PatternKind::kNm;
+  facts.nm = {2, 4, 1};
+  // As pairs of columns five of six are kept.
+  facts.block = {1, type == DType::kBf16 ? 2 : 1};
+  facts.kept_units = type == DType::kBf16 ? facts.m * facts.k / 2 * 5 / 6 : facts.m * facts.k / 2;
+  facts.kept_values = facts.kept_units * facts.block.cols;
+  return facts;
+}
+
+TEST(Choose, TilesWhereBlocksAreHighEnough) {
+  const auto kernel = [&](std::int64_t size) {
+    return std::string(choose(blocks(size, 0.125, DType::kBf16), {.n = 64}, with_amx())->kernel->name);
+  };
+  EXPECT_EQ(kernel(32), "spmm_bf16_blk32x32_2x2t_amx");
+  EXPECT_THAT(kernel(16), HasSubstr("_gather16x2_"));
+  EXPECT_THAT(kernel(8), testing::Not(testing::EndsWith("_amx")));
+}
+
+TEST(Choose, TwoOfFourByWhatBinds) {
+  const auto chosen = [](DType type, std::int64_t n, const MachineFacts& machine) {
+    return *choose(two_of_four(type), {.n = n}, machine);
+  };
+  EXPECT_THAT(std::string(chosen(DType::kF32, 1, vectors(400)).kernel->name), HasSubstr("_nm2x4_"));
+  EXPECT_THAT(std::string(chosen(DType::kBf16, 8, vectors(400)).kernel->name), HasSubstr("_nm2x4_16x8_avx512bf16"));
+  EXPECT_THAT(std::string(chosen(DType::kBf16, 8, with_amx()).kernel->name), HasSubstr("_nm2x4_2x1t_amx"));
+  // Expanding saves no arithmetic: with many columns tiles run dense.
+  const Choice many = chosen(DType::kBf16, 256, with_amx());
+  EXPECT_TRUE(many.dense);
+  EXPECT_EQ(reason_of(many, "spmm_bf16_nm2x4_2x2t_amx"), "dense is predicted faster");
+}
+
 }  // namespace
 }  // namespace espalier

@@ -124,6 +124,7 @@ Result<MatmulPlan> plan_matmul(const NmSparse& w, const MatmulOptions& options) 
   facts.k = w.cols;
   facts.block = {w.pattern.vector, 1};
   facts.nm = w.pattern;
+  if (w.pattern.vector == 1) facts.kind = PatternKind::kNm;
   facts.kept_units = ceil_div(w.rows, w.pattern.vector) * w.groups() * w.pattern.n;
   facts.kept_values = w.rows * w.groups() * w.pattern.n;
   NmSparse pattern = w;

@@ -8,8 +8,14 @@
 namespace espalier {
 namespace {
 
+constexpr std::int64_t kTileColumns = 32;  // of W in an AMX tile
+
 using kernels::PackedBlocks;
 using kernels::PackedDense;
+using kernels::PackedLayout;
+using kernels::PackedNm;
+using kernels::PackedNmTiles;
+using kernels::PackedTiles;
 
 // May lie past the last column: a ragged group can be filled up with zeros there.
 std::int64_t column_of(const NmSparse& matrix, std::int64_t row_group, std::int64_t i) {
@@ -53,6 +59,31 @@ std::vector<float> dense_values(const NmSparse& matrix, std::span<const float> v
         dense[static_cast<std::size_t>(row * matrix.cols + column)] +=
             values[static_cast<std::size_t>(row * per_row + i)];
   return dense;
+}
+
+// The full pattern, without values.
+BlockSparse every_block(std::int64_t rows, std::int64_t cols, Block block) {
+  BlockSparse full{rows, cols, block, {}, {}, {}};
+  std::vector<std::int64_t> starts{0}, columns;
+  for (std::int64_t row = 0; row < full.block_rows(); ++row) {
+    for (std::int64_t column = 0; column < full.block_columns(); ++column) columns.push_back(column);
+    starts.push_back(static_cast<std::int64_t>(columns.size()));
+  }
+  full.row_starts = IndexArray::of(starts);
+  full.block_cols = IndexArray::of(columns);
+  return full;
+}
+
+// A dense matrix as the values of every_block.
+std::vector<float> in_blocks(std::span<const float> dense, std::int64_t rows, std::int64_t cols, Block block) {
+  const auto [r, c] = block;
+  const std::int64_t across = (cols + c - 1) / c, down = (rows + r - 1) / r;
+  std::vector<float> values(static_cast<std::size_t>(across * down * r * c));
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t column = 0; column < cols; column += c)
+      std::copy_n(dense.data() + row * cols + column, std::min(c, cols - column),
+                  values.data() + ((row / r * across + column / c) * r + row % r) * c);
+  return values;
 }
 
 }  // namespace
@@ -111,35 +142,79 @@ Result<std::unique_ptr<PackedWeights>> PackedWeights::plan(const MatrixPattern& 
     weights->rows_ = dense->rows;
     weights->cols_ = dense->cols;
   }
-  if (choice.dense) {
-    weights->packed_ = PackedDense(weights->rows_, weights->cols_,
-                                   {.strip_rows = choice.kernel->tile_rows,
-                                    .step = choice.kernel->block_cols_step,
-                                    .part_cols = blocking.part_cols,
-                                    .type = choice.kernel->weights});
-    return weights;
-  }
-  BlockSparse as_blocks = blocks != nullptr ? *blocks : blocks_of(*nm);
-  weights->paired_ = choice.kernel->weights == DType::kBf16 && as_blocks.block.cols % 2 != 0;
-  if (weights->paired_) as_blocks = in_column_pairs(as_blocks);
-  weights->block_rows_ = as_blocks.block.rows;
-  weights->block_cols_ = as_blocks.block.cols;
-  ESPALIER_ASSIGN(weights->packed_, PackedBlocks::plan(as_blocks, {.strip_rows = choice.kernel->tile_rows,
-                                                                   .part_cols = blocking.part_cols,
-                                                                   .type = choice.kernel->weights}));
+  weights->dense_ = choice.dense;
+  if (choice.dense)
+    ESPALIER_TRY(weights->pack_dense(*choice.kernel, blocking));
+  else
+    ESPALIER_TRY(weights->pack_sparse(*choice.kernel, blocking));
   return weights;
+}
+
+Status PackedWeights::pack_dense(const kernels::KernelInfo& kernel, const Blocking& blocking) {
+  const bool gathered = kernel.layout == PackedLayout::kGatheredTiles;
+  if (kernel.layout == PackedLayout::kTiles || gathered) {
+    ESPALIER_ASSIGN(
+        packed_,
+        PackedTiles::plan(every_block(rows_, cols_, {kernel.tile_rows, kTileColumns}),
+                          {.strip_rows = kernel.tile_rows, .part_cols = blocking.part_cols, .gathered = gathered}));
+    block_rows_ = kernel.tile_rows;
+    block_cols_ = kTileColumns;
+    return {};
+  }
+  packed_ = PackedDense(rows_, cols_,
+                        {.strip_rows = kernel.tile_rows,
+                         .step = kernel.block_cols_step,
+                         .part_cols = blocking.part_cols,
+                         .type = kernel.weights});
+  return {};
+}
+
+Status PackedWeights::pack_sparse(const kernels::KernelInfo& kernel, const Blocking& blocking) {
+  const auto* const nm = std::get_if<NmSparse>(&pattern_);
+  if (kernel.layout == PackedLayout::kNmLanes) {
+    packed_ = PackedNm(*nm, kernel.tile_rows, kernel.weights);
+    return {};
+  }
+  if (kernel.layout == PackedLayout::kNmTiles) {
+    packed_ = PackedNmTiles(*nm, kernel.tile_rows);
+    return {};
+  }
+  BlockSparse blocks = nm != nullptr ? blocks_of(*nm) : std::get<BlockSparse>(pattern_);
+  paired_ = kernel.weights == DType::kBf16 && blocks.block.cols % 2 != 0;
+  if (paired_) blocks = in_column_pairs(blocks);
+  block_rows_ = blocks.block.rows;
+  block_cols_ = blocks.block.cols;
+  if (kernel.layout == PackedLayout::kStrips) {
+    ESPALIER_ASSIGN(packed_, PackedBlocks::plan(blocks, {.strip_rows = kernel.tile_rows,
+                                                         .part_cols = blocking.part_cols,
+                                                         .type = kernel.weights}));
+    return {};
+  }
+  ESPALIER_ASSIGN(packed_, PackedTiles::plan(blocks, {.strip_rows = kernel.tile_rows,
+                                                      .part_cols = blocking.part_cols,
+                                                      .gathered = kernel.layout == PackedLayout::kGatheredTiles}));
+  return {};
 }
 
 void PackedWeights::set_values(std::span<const float> values) {
   ESPALIER_CHECK(static_cast<std::int64_t>(values.size()) == value_count_);
-  if (std::holds_alternative<PackedDense>(packed_))
+  if (dense_)
     set_dense(values);
+  else if (auto* const groups = std::get_if<PackedNm>(&packed_))
+    groups->set_values(values.data());
+  else if (auto* const tiles = std::get_if<PackedNmTiles>(&packed_))
+    tiles->set_values(values.data());
   else
     set_blocks(values);
 }
 
 void PackedWeights::set_blocks(std::span<const float> values) {
-  auto& packed = std::get<PackedBlocks>(packed_);
+  const auto fill = [this](const float* by_block) {
+    if (auto* const tiles = std::get_if<PackedTiles>(&packed_))
+      tiles->set_values(by_block);
+    else
+      std::get<PackedBlocks>(packed_).set_values(by_block);
+  };
   const auto* const nm = std::get_if<NmSparse>(&pattern_);
   std::vector<float> by_block;
   if (nm != nullptr) {
@@ -147,35 +222,43 @@ void PackedWeights::set_blocks(std::span<const float> values) {
     values = by_block;
   }
   if (!paired_) {
-    packed.set_values(values.data());
+    fill(values.data());
     return;
   }
   BlockSparse blocks = nm != nullptr ? blocks_of(*nm) : std::get<BlockSparse>(pattern_);
   blocks.values = Tensor::view(DType::kF32, {blocks.kept_blocks(), blocks.block.rows, blocks.block.cols},
                                static_cast<const void*>(values.data()));
-  packed.set_values(in_column_pairs(blocks).values.values<float>().data());
+  fill(in_column_pairs(blocks).values.values<float>().data());
 }
 
 void PackedWeights::set_dense(std::span<const float> values) {
-  auto& packed = std::get<PackedDense>(packed_);
+  std::vector<float> filled;
   if (const auto* const blocks = std::get_if<BlockSparse>(&pattern_))
-    packed.set_values(dense_values(*blocks, values).data());
+    filled = dense_values(*blocks, values);
   else if (const auto* const nm = std::get_if<NmSparse>(&pattern_))
-    packed.set_values(dense_values(*nm, values).data());
+    filled = dense_values(*nm, values);
+  if (!filled.empty()) values = filled;
+  if (auto* const tiles = std::get_if<PackedTiles>(&packed_))
+    tiles->set_values(in_blocks(values, rows_, cols_, {block_rows_, block_cols_}).data());
   else
-    packed.set_values(values.data());
+    std::get<PackedDense>(packed_).set_values(values.data());
 }
 
 std::int64_t PackedWeights::bytes() const {
   return std::visit([](const auto& packed) { return packed.bytes(); }, packed_);
 }
 
+// Strips that differ in nothing: any common weight balances them.
+void PackedWeights::describe_uniform(Product& product, std::int64_t strips) const {
+  product.strips = strips;
+  product.strips_per_block_row = 1;
+  for (std::int64_t strip = 0; strip <= strips; ++strip) product.units_before.push_back(strip * 16);
+}
+
 void PackedWeights::describe(Product& product) const {
   product.parts.clear();
   product.units_before.clear();
   if (const auto* const dense = std::get_if<PackedDense>(&packed_)) {
-    product.strips = dense->strips();
-    product.strips_per_block_row = 1;
     for (const PackedDense::Part& part : dense->parts()) {
       kernels::SpmmArgs args;
       args.values = dense->values(part);
@@ -185,18 +268,41 @@ void PackedWeights::describe(Product& product) const {
       args.block_cols = static_cast<std::int32_t>(part.packed_rows);
       product.parts.push_back({args, part.first_col, part.cols, part.packed_rows});
     }
-    product.kept_values = product.strips * strip_rows_ * cols_;
-    // Units of one strip differ in nothing: any common weight balances.
-    for (std::int64_t strip = 0; strip <= product.strips; ++strip) product.units_before.push_back(strip * 16);
+    product.kept_values = dense->strips() * strip_rows_ * cols_;
+    describe_uniform(product, dense->strips());
     return;
   }
-  const auto& blocks = std::get<PackedBlocks>(packed_);
-  product.strips = blocks.strips();
+  if (const auto* const groups = std::get_if<PackedNm>(&packed_))
+    describe_groups(product, groups->values(), groups->columns(), groups->strips());
+  else if (const auto* const expanded = std::get_if<PackedNmTiles>(&packed_))
+    describe_groups(product, expanded->values(), expanded->columns(), expanded->strips());
+  else if (const auto* const tiles = std::get_if<PackedTiles>(&packed_))
+    describe_parts(product, *tiles);
+  else
+    describe_parts(product, std::get<PackedBlocks>(packed_));
+}
+
+// N:M: one part, strips that are alike.
+void PackedWeights::describe_groups(Product& product, const void* values, std::int64_t columns,
+                                    std::int64_t strips) const {
+  kernels::SpmmArgs args;
+  args.values = values;
+  args.block_rows = static_cast<std::int32_t>(strip_rows_);
+  args.block_cols = static_cast<std::int32_t>(columns / product.kernel->k_per_row);
+  product.parts.push_back({args, 0, cols_, args.block_cols});
+  product.kept_values = value_count_;
+  describe_uniform(product, strips);
+}
+
+template <typename Packed>
+void PackedWeights::describe_parts(Product& product, const Packed& packed) const {
+  product.strips = packed.strips();
   product.strips_per_block_row = block_rows_ / strip_rows_;
-  product.kept_values = blocks.units() * block_rows_ * block_cols_;
-  for (const PackedBlocks::Part& part : blocks.parts()) {
+  product.kept_values =
+      packed.units() * block_rows_ * (std::is_same_v<Packed, PackedTiles> ? kTileColumns : block_cols_);
+  for (const auto& part : packed.parts()) {
     kernels::SpmmArgs args;
-    args.values = blocks.values(part);
+    args.values = packed.values(part);
     args.starts = part.starts.data();
     args.columns = part.columns.data();
     args.block_rows = static_cast<std::int32_t>(block_rows_);

@@ -10,6 +10,9 @@
 
 #include "kernels/packed_blocks.hpp"
 #include "kernels/packed_dense.hpp"
+#include "kernels/packed_nm.hpp"
+#include "kernels/packed_nm_tiles.hpp"
+#include "kernels/packed_tiles.hpp"
 #include "matmul/choose.hpp"
 #include "matmul/product.hpp"
 
@@ -25,8 +28,8 @@ using MatrixPattern = std::variant<BlockSparse, NmSparse, DensePattern>;
 // whole: `cols` of the result is a multiple of M.
 BlockSparse blocks_of(const NmSparse& matrix);
 
-// The same pattern in blocks of an even number of columns, as the bf16 kernels pair them: one of odd width becomes blocks
-// 2 columns wide that keep all it keeps.
+// The same pattern in blocks of an even number of columns, as the bf16 kernels pair them: one of odd width becomes
+// blocks 2 columns wide that keep all it keeps.
 BlockSparse in_column_pairs(const BlockSparse& matrix);
 void use_column_pairs(const MatrixPattern& pattern, PatternFacts& facts);
 
@@ -45,6 +48,12 @@ class PackedWeights {
   void describe(Product& product) const;
 
  private:
+  Status pack_dense(const kernels::KernelInfo& kernel, const Blocking& blocking);
+  Status pack_sparse(const kernels::KernelInfo& kernel, const Blocking& blocking);
+  void describe_uniform(Product& product, std::int64_t strips) const;
+  void describe_groups(Product& product, const void* values, std::int64_t columns, std::int64_t strips) const;
+  template <typename Packed>
+  void describe_parts(Product& product, const Packed& packed) const;
   void set_blocks(std::span<const float> values);
   void set_dense(std::span<const float> values);
 
@@ -52,7 +61,10 @@ class PackedWeights {
   std::int64_t rows_ = 0, cols_ = 0, value_count_ = 0;
   std::int64_t block_rows_ = 1, block_cols_ = 1, strip_rows_ = 1;
   bool paired_ = false;  // packed as in_column_pairs says
-  std::variant<kernels::PackedBlocks, kernels::PackedDense> packed_;
+  std::variant<kernels::PackedBlocks, kernels::PackedDense, kernels::PackedNm, kernels::PackedTiles,
+               kernels::PackedNmTiles>
+      packed_;
+  bool dense_ = false;
 };
 
 }  // namespace espalier

@@ -16,9 +16,9 @@ struct Bf16Widened256 {
     __m256 even, odd;
   };
   static Operand load(const float* dwords) {
-    return widen(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(dwords)));
+    return from_bits(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(dwords)));
   }
-  static Operand broadcast(const float* dword) { return widen(_mm256_castps_si256(_mm256_broadcast_ss(dword))); }
+  static Operand broadcast(const float* dword) { return from_bits(_mm256_castps_si256(_mm256_broadcast_ss(dword))); }
   static __m256 multiply_add(const Operand& a, const Operand& b, __m256 sum) {
     return _mm256_fmadd_ps(a.odd, b.odd, _mm256_fmadd_ps(a.even, b.even, sum));
   }
@@ -29,8 +29,7 @@ struct Bf16Widened256 {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(target), _mm256_or_si256(low, _mm256_slli_epi32(high, 16)));
   }
 
- private:
-  static Operand widen(__m256i pairs) {
+  static Operand from_bits(__m256i pairs) {
     return {_mm256_castsi256_ps(_mm256_slli_epi32(pairs, 16)),
             _mm256_castsi256_ps(_mm256_and_si256(pairs, _mm256_set1_epi32(static_cast<int>(0xffff0000U))))};
   }

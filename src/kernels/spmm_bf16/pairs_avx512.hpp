@@ -17,11 +17,11 @@ struct Bf16Widened512 {
   struct Operand {
     __m512 even, odd;
   };
-  static Operand load(const float* dwords) { return widen(_mm512_loadu_si512(dwords)); }
+  static Operand load(const float* dwords) { return from_bits(_mm512_loadu_si512(dwords)); }
   static Operand broadcast(const float* dword) {
     int bits = 0;
     std::memcpy(&bits, dword, sizeof bits);
-    return widen(_mm512_set1_epi32(bits));
+    return from_bits(_mm512_set1_epi32(bits));
   }
   static __m512 multiply_add(const Operand& a, const Operand& b, __m512 sum) {
     return _mm512_fmadd_ps(a.odd, b.odd, _mm512_fmadd_ps(a.even, b.even, sum));
@@ -33,8 +33,7 @@ struct Bf16Widened512 {
     _mm512_storeu_si512(target, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
   }
 
- private:
-  static Operand widen(__m512i pairs) {
+  static Operand from_bits(__m512i pairs) {
     return {_mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16)),
             _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(static_cast<int>(0xffff0000U))))};
   }

@@ -22,6 +22,7 @@ inline int dword_bits(const float* dword) {
 struct Bf16Dot512 {
   using Lanes = Vector512;
   using Operand = __m512i;
+  static Operand from_bits(__m512i pairs) { return pairs; }
   static Operand load(const float* dwords) { return _mm512_loadu_si512(dwords); }
   static Operand broadcast(const float* dword) { return _mm512_set1_epi32(dword_bits(dword)); }
   static __m512 multiply_add(Operand a, Operand b, __m512 sum) {

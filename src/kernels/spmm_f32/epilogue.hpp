@@ -32,6 +32,12 @@ class TileFinish {
       store_through_memory<R, N>(acc, row, column, rows);
   }
 
+  // A tile of sums that lies in memory, its rows `columns` apart, rounded up to whole vectors.
+  void store_tile(const float* tile, std::int64_t row, std::int64_t column, std::int64_t rows,
+                  std::int64_t columns) const {
+    finish_rows(tile, row, column, args_.rows - row < rows ? args_.rows - row : rows, columns);
+  }
+
  private:
   static bool is_simple(const Epilogue& e) {
     const bool clips =
@@ -68,19 +74,22 @@ class TileFinish {
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
       for (int v = 0; v < N; ++v) V::store(tile + (r * N + v) * V::kLanes, acc[r][v]);
-    finish_rows(tile, row, column, rows, N);
+    finish_rows(tile, row, column, rows, N * V::kLanes);
   }
 
+  // Rows of the tile are `columns` rounded up to vectors apart.
   [[gnu::noinline]] void finish_rows(const float* tile, std::int64_t row, std::int64_t column, std::int64_t rows,
-                                     int vectors) const {
+                                     std::int64_t columns) const {
     const Epilogue& e = args_.epilogue;
+    const std::int64_t vectors = (columns + V::kLanes - 1) / V::kLanes;
+    const std::int64_t end = args_.columns_left < column + columns ? args_.columns_left : column + columns;
     for (std::int64_t r = 0; r < rows; ++r) {
       const std::int64_t absolute = row + r;
       const float scale = e.row_scale != nullptr ? e.alpha * e.row_scale[absolute] : e.alpha;
       const Reg bias = e.bias != nullptr ? V::broadcast(e.bias + absolute) : V::zero();
-      for (int v = 0; v < vectors; ++v) {
+      for (std::int64_t v = 0; v < vectors; ++v) {
         const std::int64_t first = column + v * V::kLanes;
-        const std::int64_t lanes = args_.columns_left - first;
+        const std::int64_t lanes = end - first;
         if (lanes <= 0) break;
         Reg value = V::load(tile + (r * vectors + v) * V::kLanes);
         value = V::add(V::mul(value, V::broadcast(&scale)), bias);
@@ -110,8 +119,7 @@ class TileFinish {
 
   Reg residual(std::int64_t row, std::int64_t column, std::int64_t lanes) const {
     const Epilogue& e = args_.epilogue;
-    const char* const r =
-        static_cast<const char*>(e.residual) + row * e.residual_stride + column * bytes_of(e.storage);
+    const char* const r = static_cast<const char*>(e.residual) + row * e.residual_stride + column * bytes_of(e.storage);
     if (e.storage == Storage::kBf16) {
       alignas(64) float values[V::kLanes] = {};
       for (std::int64_t i = 0; i < V::kLanes && i < lanes; ++i) values[i] = load_stored(Storage::kBf16, r + 2 * i);

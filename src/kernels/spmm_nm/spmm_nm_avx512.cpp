@@ -1,0 +1,20 @@
+// The 2:4 products for AVX-512 without vdpbf16ps.
+#include "kernels/spmm_bf16/pairs_avx512.hpp"
+#include "kernels/spmm_nm/lanes_avx512.hpp"
+#include "kernels/spmm_nm/nm_lanes.hpp"
+#include "kernels/spmm_nm/spmm_nm.hpp"
+
+namespace espalier::kernels {
+
+using S = NmLanes512<Bf16Widened512>;
+
+void spmm_f32_nm2x4_16x1_avx512(const SpmmArgs& args) { run_nm_lanes<S, false, 1, 4>(args); }
+void spmm_f32_nm2x4_16x2_avx512(const SpmmArgs& args) { run_nm_lanes<S, false, 2, 4>(args); }
+void spmm_f32_nm2x4_16x4_avx512(const SpmmArgs& args) { run_nm_lanes<S, false, 4, 2>(args); }
+void spmm_f32_nm2x4_16x8_avx512(const SpmmArgs& args) { run_nm_lanes<S, false, 8, 1>(args); }
+void spmm_bf16_nm2x4_16x1_avx512(const SpmmArgs& args) { run_nm_lanes<S, true, 1, 4>(args); }
+void spmm_bf16_nm2x4_16x2_avx512(const SpmmArgs& args) { run_nm_lanes<S, true, 2, 4>(args); }
+void spmm_bf16_nm2x4_16x4_avx512(const SpmmArgs& args) { run_nm_lanes<S, true, 4, 2>(args); }
+void spmm_bf16_nm2x4_16x8_avx512(const SpmmArgs& args) { run_nm_lanes<S, true, 8, 1>(args); }
+
+}  // namespace espalier::kernels
