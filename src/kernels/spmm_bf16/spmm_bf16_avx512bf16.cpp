@@ -33,6 +33,12 @@ void spmm_bf16_blk8x2_8x3v_avx512bf16(const SpmmArgs& args) { run_strips<D, 8, 3
 void spmm_bf16_blk16x8_16x1v_avx512bf16(const SpmmArgs& args) { run_strips<D, 16, 1, 4>(args); }
 void spmm_bf16_blk16x2_16x1v_avx512bf16(const SpmmArgs& args) { run_strips<D, 16, 1, 1>(args); }
 
+// Half vectors, for up to 8 columns.
+void spmm_bf16_blk8x8_8x1h_avx512bf16(const SpmmArgs& args) { run_strips<Bf16Dot256, 8, 1, 4>(args); }
+void spmm_bf16_blk8x2_8x1h_avx512bf16(const SpmmArgs& args) { run_strips<Bf16Dot256, 8, 1, 1>(args); }
+void spmm_bf16_blk16x8_16x1h_avx512bf16(const SpmmArgs& args) { run_strips<Bf16Dot256, 16, 1, 4>(args); }
+void spmm_bf16_blk16x2_16x1h_avx512bf16(const SpmmArgs& args) { run_strips<Bf16Dot256, 16, 1, 1>(args); }
+
 void spmv_bf16_blk8x8_8x1_avx512bf16(const SpmmArgs& args) { run_vector_strips<Bf16Dot256, 1, 4>(args); }
 void spmv_bf16_blk8x2_8x1_avx512bf16(const SpmmArgs& args) { run_vector_strips<Bf16Dot256, 1, 1>(args); }
 void spmv_bf16_blk16x8_16x1_avx512bf16(const SpmmArgs& args) { run_vector_strips<Bf16Dot512, 1, 4>(args); }

@@ -32,10 +32,13 @@ struct NmLanes256 {
     const __m256i bytes = _mm256_mullo_epi16(_mm256_or_si256(first, second), _mm256_set1_epi16(0x0202));
     return _mm256_add_epi8(bytes, _mm256_set1_epi16(0x0100));
   }
-  static typename P::Operand select_bf16(const float* four, __m256i control) {
+  static __m256i broadcast_bf16(const float* four) {
     long long bits = 0;
     std::memcpy(&bits, four, sizeof bits);
-    return P::from_bits(_mm256_shuffle_epi8(_mm256_set1_epi64x(bits), control));
+    return _mm256_set1_epi64x(bits);
+  }
+  static typename P::Operand select_bf16(__m256i four, __m256i control) {
+    return P::from_bits(_mm256_shuffle_epi8(four, control));
   }
   static __m256 broadcast_f32(const float* four) { return _mm256_broadcast_ps(reinterpret_cast<const __m128*>(four)); }
   static __m256 select_f32(__m256 four, __m256i control) { return _mm256_permutevar_ps(four, control); }

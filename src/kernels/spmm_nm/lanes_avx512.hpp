@@ -29,10 +29,13 @@ struct NmLanes512 {
                                             0x07060100, 0x07060302, 0x07060504, 0x07060706);
     return _mm512_permutexvar_epi32(shifted(positions, bits), table);
   }
-  static typename P::Operand select_bf16(const float* four, __m512i control) {
+  static __m512i broadcast_bf16(const float* four) {
     long long bits = 0;
     std::memcpy(&bits, four, sizeof bits);
-    return P::from_bits(_mm512_shuffle_epi8(_mm512_set1_epi64(bits), control));
+    return _mm512_set1_epi64(bits);
+  }
+  static typename P::Operand select_bf16(__m512i four, __m512i control) {
+    return P::from_bits(_mm512_shuffle_epi8(four, control));
   }
   static __m512 broadcast_f32(const float* four) { return _mm512_broadcast_f32x4(_mm_loadu_ps(four)); }
   static __m512 select_f32(__m512 four, __m512i control) { return _mm512_permutevar_ps(four, control); }

@@ -15,7 +15,9 @@
 //   the
 //              control. 8-byte broadcasts from memory take no shuffle port, 16-byte ones do on some processors.
 //   memory     2.125 bytes (bf16) or 4.25 bytes (f32) a kept value: what binds for few columns
-// Sums of alternating groups are kept in Chains accumulators where N alone cannot cover the latency of a multiply-add.
+// A few strips go together where registers allow: they share the broadcasts, and W then comes in as many streams, which
+// keeps more lines of memory under way. Sums of alternating groups are kept in Chains accumulators where the others
+// cannot cover the latency of a multiply-add.
 //
 // A policy S (lanes_*.hpp) holds what differs between instruction sets. Padding groups have zero weights and meet zeros
 // of X.
@@ -29,59 +31,68 @@
 
 namespace espalier::kernels {
 
-// Where arithmetic takes most of the time, what lies this far ahead in W is fetched to L2: the hardware's prefetchers
-// alone left a quarter of the time waiting. With fewer columns they keep up, and fetching cost 10 %.
-constexpr std::int64_t kNmFetchAhead = 4096;
+// Where arithmetic takes most of the time, W is fetched this many chunks ahead: few lines are under way otherwise. With
+// fewer columns the hardware's prefetchers do better alone.
+constexpr std::int64_t kNmFetchChunks = 4;
 
-template <std::int64_t Bytes>
+template <std::int64_t ChunkBytes>
 [[gnu::always_inline]] inline void fetch_ahead(const float* w) {
 #pragma GCC unroll 20
-  for (std::int64_t at = 0; at < Bytes; at += 64)
-    __builtin_prefetch(reinterpret_cast<const char*>(w) + kNmFetchAhead + at, 0, 2);
+  for (std::int64_t at = 0; at < ChunkBytes; at += 64)
+    __builtin_prefetch(reinterpret_cast<const char*>(w) + kNmFetchChunks * ChunkBytes + at);
 }
 
-// A dword of w holds both kept values of a group.
-template <typename S, int N, int Chains>
-[[gnu::always_inline]] inline void add_bf16_chunk(typename S::Lanes::Reg (&acc)[Chains][N], const float* w,
-                                                  const float* x) {
+// `Strips` strips take a chunk together: w[i] is strip i's. A dword of w holds both kept values of a group.
+template <typename S, int Strips, int N, int Chains>
+[[gnu::always_inline]] inline void add_bf16_chunk(typename S::Lanes::Reg (&acc)[Strips][Chains][N],
+                                                  const float* const (&w)[Strips], const float* x) {
   constexpr std::int64_t kRows = S::Lanes::kLanes;
-  const typename S::Positions positions = S::load_positions(w);
 #pragma GCC unroll 8
   for (int group = 0; group < 8; ++group) {
-    const auto control = S::control(positions, 4 * group);
-    const auto weights = S::Pairs::load(w + (1 + group) * kRows);
+    decltype(S::control(S::load_positions(w[0]), 0)) controls[Strips];
+    typename S::Pairs::Operand weights[Strips];
+#pragma GCC unroll 4
+    for (int i = 0; i < Strips; ++i) {
+      controls[i] = S::control(S::load_positions(w[i]), 4 * group);
+      weights[i] = S::Pairs::load(w[i] + (1 + group) * kRows);
+    }
 #pragma GCC unroll 16
     for (int j = 0; j < N; ++j) {
-      auto& sum = acc[group % Chains][j];
-      sum = S::Pairs::multiply_add(weights, S::select_bf16(x + (group * N + j) * 2, control), sum);
+      const auto four = S::broadcast_bf16(x + (group * N + j) * 2);
+#pragma GCC unroll 4
+      for (int i = 0; i < Strips; ++i) {
+        auto& sum = acc[i][group % Chains][j];
+        sum = S::Pairs::multiply_add(weights[i], S::select_bf16(four, controls[i]), sum);
+      }
     }
   }
 }
 
-template <typename S, int N, int Chains>
-[[gnu::always_inline]] inline void add_f32_chunk(typename S::Lanes::Reg (&acc)[Chains][N], const float* w,
-                                                 const float* x) {
+template <typename S, int Strips, int N, int Chains>
+[[gnu::always_inline]] inline void add_f32_chunk(typename S::Lanes::Reg (&acc)[Strips][Chains][N],
+                                                 const float* const (&w)[Strips], const float* x) {
   using V = typename S::Lanes;
-  const typename S::Positions positions = S::load_positions(w);
 #pragma GCC unroll 8
-  for (int group = 0; group < 8; ++group) {
-    const auto first_control = S::shifted(positions, 4 * group), second_control = S::shifted(positions, 4 * group + 2);
-    const typename V::Reg w_first = V::load(w + (1 + 2 * group) * V::kLanes);
-    const typename V::Reg w_second = V::load(w + (2 + 2 * group) * V::kLanes);
+  for (int group = 0; group < 8; ++group)
 #pragma GCC unroll 16
     for (int j = 0; j < N; ++j) {
       const typename V::Reg four = S::broadcast_f32(x + (group * N + j) * 4);
-      auto& first = acc[2 * group % Chains][j];
-      first = V::fma(w_first, S::select_f32(four, first_control), first);
-      auto& second = acc[(2 * group + 1) % Chains][j];
-      second = V::fma(w_second, S::select_f32(four, second_control), second);
+#pragma GCC unroll 4
+      for (int i = 0; i < Strips; ++i)
+#pragma GCC unroll 2
+        for (int kept = 0; kept < 2; ++kept) {
+          const auto control = S::shifted(S::load_positions(w[i]), 4 * group + 2 * kept);
+          const typename V::Reg weights = V::load(w[i] + (1 + 2 * group + kept) * V::kLanes);
+          auto& sum = acc[i][(2 * group + kept) % Chains][j];
+          sum = V::fma(weights, S::select_f32(four, control), sum);
+        }
     }
-  }
 }
 
 // Bf16: of W and X. N at most the lanes.
-template <typename S, bool Bf16, int N, int Chains>
-inline void run_nm_lanes(const SpmmArgs& args) {
+template <typename S, bool Bf16, int Strips, int N, int Chains>
+[[gnu::always_inline]] inline void run_nm_strips(const SpmmArgs& args, const TileFinish<typename S::Lanes>& finish,
+                                                 std::int64_t strip, std::int32_t panel) {
   using V = typename S::Lanes;
   using Reg = typename V::Reg;
   constexpr std::int64_t kRows = V::kLanes;
@@ -89,39 +100,57 @@ inline void run_nm_lanes(const SpmmArgs& args) {
   constexpr std::int64_t kChunkDwords = kRows * (1 + (Bf16 ? 8 : 16));
   static_assert(N <= kRows);
   const std::int64_t chunks = args.block_cols / kGroupsPerChunk;
-  const TileFinish<V> finish(args);
-  for (std::int64_t strip = args.first_strip; strip < args.last_strip; ++strip)
-    for (std::int32_t panel = 0; panel < args.panels; ++panel) {
-      const float* w = static_cast<const float*>(args.values) + strip * chunks * kChunkDwords;
-      const float* x = reinterpret_cast<const float*>(static_cast<const char*>(args.x) + panel * args.x_panel_stride);
-      Reg acc[Chains][N];
+  const float* x = reinterpret_cast<const float*>(static_cast<const char*>(args.x) + panel * args.x_panel_stride);
+  const float* w[Strips];
+  Reg acc[Strips][Chains][N];
 #pragma GCC unroll 4
-      for (int chain = 0; chain < Chains; ++chain)
-#pragma GCC unroll 16
-        for (int j = 0; j < N; ++j) acc[chain][j] = V::zero();
-      for (std::int64_t chunk = 0; chunk < chunks;
-           ++chunk, w += kChunkDwords, x += kGroupsPerChunk * N * (Bf16 ? 2 : 4)) {
-        if constexpr (Bf16 && N >= 8) fetch_ahead<kChunkDwords * 4>(w);
-        if constexpr (Bf16)
-          add_bf16_chunk<S, N, Chains>(acc, w, x);
-        else
-          add_f32_chunk<S, N, Chains>(acc, w, x);
-      }
-      Reg columns[kRows];
-#pragma GCC unroll 16
-      for (int j = 0; j < kRows; ++j) columns[j] = V::zero();
-#pragma GCC unroll 16
-      for (int j = 0; j < N; ++j) {
-        columns[j] = acc[0][j];
+  for (int i = 0; i < Strips; ++i) {
+    w[i] = static_cast<const float*>(args.values) + (strip + i) * chunks * kChunkDwords;
 #pragma GCC unroll 4
-        for (int chain = 1; chain < Chains; ++chain) columns[j] = V::add(columns[j], acc[chain][j]);
-      }
-      V::transpose(columns);
-      alignas(64) float tile[kRows * kRows];
+    for (int chain = 0; chain < Chains; ++chain)
 #pragma GCC unroll 16
-      for (int row = 0; row < kRows; ++row) V::store(tile + row * kRows, columns[row]);
-      finish.store_tile(tile, strip * kRows, std::int64_t{panel} * N, kRows, N);
+      for (int j = 0; j < N; ++j) acc[i][chain][j] = V::zero();
+  }
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk, x += kGroupsPerChunk * N * (Bf16 ? 2 : 4)) {
+    if constexpr (Bf16)
+      add_bf16_chunk<S, Strips, N, Chains>(acc, w, x);
+    else
+      add_f32_chunk<S, Strips, N, Chains>(acc, w, x);
+#pragma GCC unroll 4
+    for (int i = 0; i < Strips; ++i) {
+      if constexpr (Bf16 && N >= 8) fetch_ahead<kChunkDwords * 4>(w[i]);
+      w[i] += kChunkDwords;
     }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < Strips; ++i) {
+    Reg columns[kRows];
+#pragma GCC unroll 16
+    for (int j = 0; j < kRows; ++j) columns[j] = V::zero();
+#pragma GCC unroll 16
+    for (int j = 0; j < N; ++j) {
+      columns[j] = acc[i][0][j];
+#pragma GCC unroll 4
+      for (int chain = 1; chain < Chains; ++chain) columns[j] = V::add(columns[j], acc[i][chain][j]);
+    }
+    V::transpose(columns);
+    alignas(64) float tile[kRows * kRows];
+#pragma GCC unroll 16
+    for (int row = 0; row < kRows; ++row) V::store(tile + row * kRows, columns[row]);
+    finish.store_tile(tile, (strip + i) * kRows, std::int64_t{panel} * N, kRows, N);
+  }
+}
+
+template <typename S, bool Bf16, int Strips, int N, int Chains>
+inline void run_nm_lanes(const SpmmArgs& args) {
+  const TileFinish<typename S::Lanes> finish(args);
+  std::int64_t strip = args.first_strip;
+  for (; strip + Strips <= args.last_strip; strip += Strips)
+    for (std::int32_t panel = 0; panel < args.panels; ++panel)
+      run_nm_strips<S, Bf16, Strips, N, Chains>(args, finish, strip, panel);
+  for (; strip < args.last_strip; ++strip)
+    for (std::int32_t panel = 0; panel < args.panels; ++panel)
+      run_nm_strips<S, Bf16, 1, N, Chains>(args, finish, strip, panel);
 }
 
 }  // namespace espalier::kernels

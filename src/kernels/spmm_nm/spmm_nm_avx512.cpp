@@ -8,13 +8,13 @@ namespace espalier::kernels {
 
 using S = NmLanes512<Bf16Widened512>;
 
-void spmm_f32_nm2x4_16x1_avx512(const SpmmArgs& args) { run_nm_lanes<S, false, 1, 4>(args); }
-void spmm_f32_nm2x4_16x2_avx512(const SpmmArgs& args) { run_nm_lanes<S, false, 2, 4>(args); }
-void spmm_f32_nm2x4_16x4_avx512(const SpmmArgs& args) { run_nm_lanes<S, false, 4, 2>(args); }
-void spmm_f32_nm2x4_16x8_avx512(const SpmmArgs& args) { run_nm_lanes<S, false, 8, 1>(args); }
-void spmm_bf16_nm2x4_16x1_avx512(const SpmmArgs& args) { run_nm_lanes<S, true, 1, 4>(args); }
-void spmm_bf16_nm2x4_16x2_avx512(const SpmmArgs& args) { run_nm_lanes<S, true, 2, 4>(args); }
-void spmm_bf16_nm2x4_16x4_avx512(const SpmmArgs& args) { run_nm_lanes<S, true, 4, 2>(args); }
-void spmm_bf16_nm2x4_16x8_avx512(const SpmmArgs& args) { run_nm_lanes<S, true, 8, 1>(args); }
+void spmm_f32_nm2x4_16x1_avx512(const SpmmArgs& args) { run_nm_lanes<S, false, 4, 1, 2>(args); }
+void spmm_f32_nm2x4_16x2_avx512(const SpmmArgs& args) { run_nm_lanes<S, false, 4, 2, 2>(args); }
+void spmm_f32_nm2x4_16x4_avx512(const SpmmArgs& args) { run_nm_lanes<S, false, 2, 4, 2>(args); }
+void spmm_f32_nm2x4_16x8_avx512(const SpmmArgs& args) { run_nm_lanes<S, false, 1, 8, 2>(args); }
+void spmm_bf16_nm2x4_16x1_avx512(const SpmmArgs& args) { run_nm_lanes<S, true, 4, 1, 2>(args); }
+void spmm_bf16_nm2x4_16x2_avx512(const SpmmArgs& args) { run_nm_lanes<S, true, 4, 2, 2>(args); }
+void spmm_bf16_nm2x4_16x4_avx512(const SpmmArgs& args) { run_nm_lanes<S, true, 2, 4, 1>(args); }
+void spmm_bf16_nm2x4_16x8_avx512(const SpmmArgs& args) { run_nm_lanes<S, true, 1, 8, 1>(args); }
 
 }  // namespace espalier::kernels
