@@ -22,7 +22,7 @@ namespace espalier::ipu {
 
 // ---- Machines ----------------------------------------------------------------------------------------------------
 
-inline constexpr std::int64_t kMaxTiles = 65536;
+inline constexpr std::int64_t kMaxTiles = 65535;
 
 struct Machine {
   std::string name;

@@ -129,6 +129,23 @@ std::int64_t write_piece(const Piece& piece, const std::vector<CellEntry>& cell,
   return writer.largest();
 }
 
+std::vector<std::uint16_t> to_words(const Propagation& propagation) {
+  std::vector<std::uint16_t> words = {static_cast<std::uint16_t>(propagation.x),
+                                      static_cast<std::uint16_t>(propagation.y),
+                                      static_cast<std::uint16_t>(propagation.z)};
+  words.resize(3 + (propagation.needed.size() + 15) / 16);
+  for (std::size_t i = 0; i < propagation.needed.size(); ++i)
+    if (propagation.needed[i]) words[3 + i / 16] = static_cast<std::uint16_t>(words[3 + i / 16] | (1U << (i % 16)));
+  return words;
+}
+
+Propagation read_propagation(std::span<const std::uint16_t> words, std::int64_t grid_x) {
+  Propagation propagation{words[0], words[1], words[2], {}};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(grid_x); ++i)
+    propagation.needed.push_back((words[3 + i / 16] >> (i % 16) & 1) != 0);
+  return propagation;
+}
+
 void read_bucket(std::span<const std::uint16_t> words, const BucketLayout& layout, std::int64_t id,
                  const std::function<void(const BucketRow&)>& visit) {
   const std::int64_t b = layout.shape.block;

@@ -27,15 +27,19 @@ struct Propagation {
   std::vector<bool> needed;  // by x distance
 
   bool idle() const { return x == 1 && y == 1; }
+  bool operator==(const Propagation&) const = default;
 };
+// As the device reads it before its loops: {x, y, z}, then one bit for each x distance, 16 to a word.
+std::vector<std::uint16_t> to_words(const Propagation& propagation);
+Propagation read_propagation(std::span<const std::uint16_t> words, std::int64_t grid_x);
 
 struct Buckets {
   std::vector<std::vector<std::uint16_t>> words;   // by tile id (x * Ny + y) * Nz + z
   std::vector<std::vector<std::int64_t>> sources;  // which block of the matrix each value block is
   std::vector<std::vector<float>> values;
-  Propagation propagation;
-  std::int64_t blocks = 0;   // in all
-  std::int64_t spilled = 0;  // blocks outside the buckets of their own cell
+  std::vector<std::uint16_t> propagation;  // the words of a Propagation
+  std::int64_t blocks = 0;                 // in all
+  std::int64_t spilled = 0;                // blocks outside the buckets of their own cell
 };
 
 // What the encoder must know of a plan.

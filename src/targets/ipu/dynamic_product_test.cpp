@@ -81,7 +81,7 @@ TEST_P(DynamicGrids, SpillsAreExact) {
   }
   ASSERT_TRUE(buckets) << buckets.error().message;
   EXPECT_GT(buckets->spilled, 0);
-  EXPECT_FALSE(buckets->propagation.idle());
+  EXPECT_FALSE(read_propagation(buckets->propagation, x).idle());
   expect_exact(*product, w, 24, serial_executor());
 }
 
@@ -101,7 +101,15 @@ TEST_F(DynamicProductTest, EvenPatternsDoNotTravel) {
   const auto buckets = product->encode(w);
   ASSERT_TRUE(buckets) << buckets.error().message;
   EXPECT_EQ(buckets->spilled, 0);
-  EXPECT_TRUE(buckets->propagation.idle());
+  EXPECT_TRUE(read_propagation(buckets->propagation, 2).idle());
+}
+
+TEST(PropagationWords, RoundTrip) {
+  Propagation travel{3, 7, 4, std::vector<bool>(19)};
+  travel.needed[0] = travel.needed[2] = travel.needed[18] = true;
+  const auto words = to_words(travel);
+  EXPECT_EQ(words, (std::vector<std::uint16_t>{3, 7, 4, 5, 4}));
+  EXPECT_EQ(read_propagation(words, 19), travel);
 }
 
 TEST_F(DynamicProductTest, EveryBucketKeepsItsCapacityAndEveryBlockItsPlace) {

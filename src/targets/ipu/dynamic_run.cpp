@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/check.hpp"
 #include "targets/ipu/operands.hpp"
 #include "targets/ipu/vertex_cycles.hpp"
 
@@ -221,7 +220,7 @@ void DynamicRun::shift(Axis axis) {
 }
 
 void DynamicRun::propagate(bool transposed) {
-  const Propagation& travel = buckets_.propagation;
+  const Propagation travel = read_propagation(buckets_.propagation, layout_.grid.x);
   if (travel.idle()) return;
   start_travel(bytes_);
   chip_.compute("propagate", [&](const TileMemory& tile) -> std::int64_t {
@@ -247,47 +246,56 @@ void DynamicRun::propagate(bool transposed) {
   }
 }
 
-std::vector<float> DynamicRun::reduce(bool transposed) {
-  const Grid& grid = layout_.grid;
-  const std::int64_t parts = transposed ? grid.x : grid.y;
-  const DType partial_type = sizes_.half_partials ? DType::kF16 : DType::kF32;
-  std::vector<Region> received(places_.size()), reduced(places_.size());
-  const auto share_of = [&](std::int64_t count, std::int64_t part) {
-    return Slice{count * part / parts, count * (part + 1) / parts - count * part / parts};
-  };
+DynamicRun::Slice DynamicRun::share_of(const Place& place, bool transposed) const {
+  const std::int64_t parts = transposed ? layout_.grid.x : layout_.grid.y, part = transposed ? place.x : place.y;
+  const std::int64_t lines = transposed ? columns_of(place.y).count : rows_of(place.x).count;
+  const std::int64_t count = lines * columns() * block_;
+  const std::int64_t first = count * part / parts;
+  return {first, count * (part + 1) / parts - first};
+}
+
+// Tiles that hold partial sums of the same outputs take a share of them each.
+void DynamicRun::exchange_partials(bool transposed) {
+  const std::int64_t parts = transposed ? layout_.grid.x : layout_.grid.y;
+  received_.assign(places_.size(), {});
+  reduced_.assign(places_.size(), {});
   std::vector<Copy> copies;
   for (std::size_t tile = 0; tile < places_.size(); ++tile) {
     const Place& place = places_[tile];
     if (place.id == 0) continue;
-    const auto count = static_cast<std::int64_t>(chip_.numbers(partials_[tile]).size());
-    const std::int64_t part = transposed ? place.x : place.y;
-    const Slice share = share_of(count, part);
-    received[tile] = chip_.allocate_numbers(static_cast<std::int64_t>(tile), share.count * (parts - 1), partial_bytes_);
-    reduced[tile] = chip_.allocate_numbers(static_cast<std::int64_t>(tile), share.count, bytes_);
+    const Slice share = share_of(place, transposed);
+    const auto here = static_cast<std::int64_t>(tile);
+    received_[tile] = chip_.allocate_numbers(here, share.count * (parts - 1), partial_bytes_);
+    reduced_[tile] = chip_.allocate_numbers(here, share.count, bytes_);
     std::int64_t to = 0;
     for (std::int64_t other = 0; other < parts; ++other) {
-      if (other == part) continue;
       Place from = place;
       (transposed ? from.x : from.y) = other;
-      copies.push_back(
-          {partials_[static_cast<std::size_t>(tile_of(from))], share.first, received[tile], to, share.count});
+      const auto source = static_cast<std::size_t>(tile_of(from));
+      if (source == tile) continue;
+      copies.push_back({partials_[source], share.first, received_[tile], to, share.count});
       to += share.count;
     }
   }
+  chip_.exchange("reduce", copies);
+}
+
+void DynamicRun::reduce(bool transposed) {
+  const std::int64_t parts = transposed ? layout_.grid.x : layout_.grid.y;
+  const DType partial_type = sizes_.half_partials ? DType::kF16 : DType::kF32;
   chip_.compute("reduce", [&](const TileMemory& tile) -> std::int64_t {
     const auto index = static_cast<std::size_t>(tile.tile());
     if (places_[index].id == 0) return 0;
     for (float& sum : tile.numbers(partials_[index].index)) sum = rounded(sum, partial_type);
     return 0;
   });
-  chip_.exchange("reduce", copies);
+  exchange_partials(transposed);
   chip_.compute("reduce", [&](const TileMemory& tile) -> std::int64_t {
     const auto index = static_cast<std::size_t>(tile.tile());
-    const Place& place = places_[index];
-    if (place.id == 0) return 0;
-    const auto own = tile.numbers(partials_[index].index), others = tile.numbers(received[index].index),
-               sums = tile.numbers(reduced[index].index);
-    const Slice share = share_of(static_cast<std::int64_t>(own.size()), transposed ? place.x : place.y);
+    if (places_[index].id == 0) return 0;
+    const auto own = tile.numbers(partials_[index].index), others = tile.numbers(received_[index].index),
+               sums = tile.numbers(reduced_[index].index);
+    const Slice share = share_of(places_[index], transposed);
     for (std::int64_t i = 0; i < share.count; ++i) {
       float sum = own[static_cast<std::size_t>(share.first + i)];
       for (std::int64_t other = 0; other + 1 < parts; ++other)
@@ -296,16 +304,16 @@ std::vector<float> DynamicRun::reduce(bool transposed) {
     }
     return dynamic_reduce_cycles(sizes_.dtype, sizes_.half_partials, share.count, parts);
   });
+}
 
+std::vector<float> DynamicRun::collect(bool transposed) {
   const std::int64_t rows = transposed ? sizes_.k : sizes_.m;
   std::vector<float> result(static_cast<std::size_t>(rows * sizes_.n));
   for (std::size_t tile = 0; tile < places_.size(); ++tile) {
     const Place& place = places_[tile];
     if (place.id == 0) continue;
-    const Slice lines = transposed ? columns_of(place.y) : rows_of(place.x);
-    const auto count = static_cast<std::int64_t>(chip_.numbers(partials_[tile]).size());
-    const Slice share = share_of(count, transposed ? place.x : place.y);
-    const auto sums = chip_.numbers(reduced[tile]);
+    const Slice lines = transposed ? columns_of(place.y) : rows_of(place.x), share = share_of(place, transposed);
+    const auto sums = chip_.numbers(reduced_[tile]);
     for (std::int64_t i = 0; i < share.count; ++i) {
       const std::int64_t at = share.first + i, line = at / (columns() * block_);
       const std::int64_t column = place.z * columns() + at / block_ % columns();
@@ -338,81 +346,8 @@ std::vector<float> DynamicRun::multiply(const std::vector<float>& x, bool transp
     }
   }
   propagate(transposed);
-  return reduce(transposed);
-}
-
-void DynamicRun::add_gradient(const TileMemory& tile, const Place& place, std::int64_t& blocks) const {
-  const auto index = static_cast<std::size_t>(tile.tile());
-  const auto sums = tile.numbers(travelling_[index].values.index);
-  const auto dy = tile.numbers(in_[index].index), x = tile.numbers(second_[index].index);
-  const auto b = static_cast<std::size_t>(block_), n = static_cast<std::size_t>(columns());
-  read_bucket(tile.words(travelling_[index].words.index), layout_, place.id, [&](const BucketRow& row) {
-    blocks += static_cast<std::int64_t>(row.columns.size());
-    for (std::size_t i = 0; i < row.columns.size(); ++i) {
-      float* const sum = sums.data() + (static_cast<std::size_t>(row.first) + i) * b * b;
-      const float* const left = dy.data() + static_cast<std::size_t>(row.row) * n * b;
-      const float* const right = x.data() + static_cast<std::size_t>(row.column(i)) * n * b;
-      for (std::size_t j = 0; j < n; ++j)
-        for (std::size_t r = 0; r < b; ++r)
-          for (std::size_t c = 0; c < b; ++c) sum[r * b + c] += left[j * b + r] * right[j * b + c];
-    }
-  });
-}
-
-std::vector<float> DynamicRun::gradient(const std::vector<float>& dy, const std::vector<float>& x) {
-  LinearHome dy_home = load(dy, sizes_.m), x_home = load(x, sizes_.k);
-  in_ = distribute(dy_home, true);
-  second_ = distribute(x_home, false);
-  start_travel(4);  // sums are f32
-  chip_.compute("compute", [&](const TileMemory& tile) -> std::int64_t {
-    const auto index = static_cast<std::size_t>(tile.tile());
-    if (places_[index].id == 0) return 0;
-    std::ranges::copy(tile.words(held_[index].front().words.index), tile.words(travelling_[index].words.index).begin());
-    const auto sums = tile.numbers(travelling_[index].values.index);
-    std::ranges::fill(sums, 0.0F);
-    return static_cast<std::int64_t>(sums.size());
-  });
-  const auto add = [&] {
-    chip_.compute("compute", [&](const TileMemory& tile) -> std::int64_t {
-      const Place& place = places_[static_cast<std::size_t>(tile.tile())];
-      if (place.id == 0) return 0;
-      std::int64_t blocks = 0;
-      add_gradient(tile, place, blocks);
-      return gradient_cycles(chip_.machine(), sizes_.dtype, block_, blocks, columns());
-    });
-  };
-  // Every part of n holds a share of every sum, so each bucket meets all z of each cell that it has blocks of; then
-  // each ring is closed, so that buckets end at home.
-  const Propagation& travel = buckets_.propagation;
-  const Grid& grid = layout_.grid;
-  const auto close = [&](Axis axis, std::int64_t moved, std::int64_t size) {
-    for (; moved % size != 0; ++moved) shift(axis);
-  };
-  for (std::int64_t xd = 0; xd < travel.x; ++xd) {
-    if (xd > 0) shift(Axis::kX);
-    if (xd > 0 && !travel.needed[static_cast<std::size_t>(xd)]) continue;
-    for (std::int64_t yd = 0; yd < travel.y; ++yd) {
-      if (yd > 0) shift(Axis::kY);
-      for (std::int64_t zd = 0; zd < grid.z; ++zd) {
-        if (zd > 0) shift(Axis::kZ);
-        add();
-      }
-      close(Axis::kZ, grid.z - 1, grid.z);
-    }
-    close(Axis::kY, travel.y - 1, grid.y);
-  }
-  close(Axis::kX, travel.x - 1, grid.x);
-
-  std::vector<float> result(static_cast<std::size_t>(buckets_.blocks * block_ * block_));
-  for (std::size_t tile = 0; tile < places_.size(); ++tile) {
-    if (places_[tile].id == 0) continue;
-    const auto& sources = buckets_.sources[static_cast<std::size_t>(bucket_of(places_[tile]))];
-    const auto sums = chip_.numbers(travelling_[tile].values);
-    for (std::size_t i = 0; i < sources.size() * static_cast<std::size_t>(block_ * block_); ++i)
-      result[static_cast<std::size_t>(sources[i / static_cast<std::size_t>(block_ * block_)] * block_ * block_) +
-             i % static_cast<std::size_t>(block_ * block_)] = rounded(sums[i], sizes_.dtype);
-  }
-  return result;
+  reduce(transposed);
+  return collect(transposed);
 }
 
 }  // namespace espalier::ipu

@@ -61,7 +61,10 @@ class DynamicRun {
   void propagate(bool transposed);
   void start_travel(std::int64_t value_bytes);
   void shift(Axis axis);
-  std::vector<float> reduce(bool transposed);
+  Slice share_of(const Place& place, bool transposed) const;  // of the outputs that a tile has partial sums of
+  void exchange_partials(bool transposed);
+  void reduce(bool transposed);
+  std::vector<float> collect(bool transposed);
   void add_gradient(const TileMemory& tile, const Place& place, std::int64_t& blocks) const;
 
   Chip& chip_;
@@ -72,7 +75,7 @@ class DynamicRun {
   std::vector<Place> places_;            // by tile; tiles outside the grid have id 0
   std::vector<std::vector<Held>> held_;  // by tile: its own bucket first, then those of its cell
   std::vector<Held> travelling_, arriving_;
-  std::vector<Region> in_, second_, partials_;
+  std::vector<Region> in_, second_, partials_, received_, reduced_;
 };
 
 }  // namespace espalier::ipu

@@ -46,7 +46,8 @@ class Encoder {
 
   Result<Buckets> write() const {
     Buckets encoded;
-    encoded.propagation.needed.resize(static_cast<std::size_t>(layout_.grid.x));
+    Propagation travel;
+    travel.needed.resize(static_cast<std::size_t>(layout_.grid.x));
     std::int64_t y_distance = 0;
     for (std::size_t tile = 0; tile < buckets_.size(); ++tile) {
       std::vector<std::uint16_t> words;
@@ -59,16 +60,16 @@ class Encoder {
                       "encode: a bucket needs the number {} in a 16-bit word of at most 65535; lower n or use smaller "
                       "parts of k",
                       largest);
-        count_distance(static_cast<std::int64_t>(tile), piece, encoded, y_distance);
+        encoded.spilled += count_distance(static_cast<std::int64_t>(tile), piece, travel, y_distance);
       }
       encoded.blocks += static_cast<std::int64_t>(sources.size());
       words.resize(static_cast<std::size_t>(layout_.capacity.words));
       encoded.words.push_back(std::move(words));
       encoded.sources.push_back(std::move(sources));
     }
-    Propagation& travel = encoded.propagation;
     travel.y = travel.x == 1 ? y_distance + 1 : layout_.grid.y;
     travel.z = layout_.grid.z;
+    encoded.propagation = to_words(travel);
     return encoded;
   }
 
@@ -167,16 +168,18 @@ class Encoder {
     if (row.count == 0) from.rows.erase(from.rows.begin());
   }
 
-  void count_distance(std::int64_t tile, const Piece& piece, Buckets& encoded, std::int64_t& y_distance) const {
+  // Returns how many blocks are away from the buckets of their cell.
+  std::int64_t count_distance(std::int64_t tile, const Piece& piece, Propagation& travel,
+                              std::int64_t& y_distance) const {
     const Grid& grid = layout_.grid;
     const std::int64_t cell = tile / grid.z;
-    if (cell == piece.cell) return;
-    encoded.spilled += piece.blocks();
+    if (cell == piece.cell) return 0;
     const std::int64_t dx = (piece.cell / grid.y - cell / grid.y + grid.x) % grid.x;
     const std::int64_t dy = (piece.cell % grid.y - cell % grid.y + grid.y) % grid.y;
-    encoded.propagation.x = std::max(encoded.propagation.x, dx + 1);
+    travel.x = std::max(travel.x, dx + 1);
     y_distance = std::max(y_distance, dy);
-    encoded.propagation.needed[static_cast<std::size_t>(dx)] = true;
+    travel.needed[static_cast<std::size_t>(dx)] = true;
+    return piece.blocks();
   }
 
   const BucketLayout& layout_;

@@ -1,24 +1,28 @@
 // Prices one product in each mode.
 #include <algorithm>
 #include <espalier/ipu.hpp>
-#include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "base/fail.hpp"
 #include "targets/ipu/best.hpp"
 #include "targets/ipu/dense_model.hpp"
 #include "targets/ipu/describe.hpp"
 #include "targets/ipu/dynamic_planner.hpp"
+#include "targets/ipu/price.hpp"
 #include "targets/ipu/static_planner.hpp"
 
 namespace espalier::ipu {
 namespace {
 
-constexpr std::int64_t kMaxSize = std::int64_t{1} << 22;  // of m, k and n: beyond, nothing fits and counts overflow
+// Beyond these nothing fits, and counts of cycles would overflow.
+constexpr std::int64_t kMaxSide = std::int64_t{1} << 18;  // of m and k
+constexpr std::int64_t kMaxColumns = std::int64_t{1} << 22;
 
 Status check(const Problem& problem, Mode mode) {
-  for (const auto& [name, size] : {std::pair{"m", problem.m}, {"k", problem.k}, {"n", problem.n}})
-    if (size < 1 || size > kMaxSize)
-      return fail(ErrorCode::kInvalidArgument, "estimate: expected {} from 1 to {}, found {}", name, kMaxSize, size);
+  for (const auto& [name, size, most] :
+       {std::tuple{"m", problem.m, kMaxSide}, {"k", problem.k, kMaxSide}, {"n", problem.n, kMaxColumns}})
+    if (size < 1 || size > most)
+      return fail(ErrorCode::kInvalidArgument, "estimate: expected {} from 1 to {}, found {}", name, most, size);
   if (problem.dtype != DType::kF16 && problem.dtype != DType::kF32)
     return fail(ErrorCode::kInvalidArgument, "estimate: expected the type f16 or f32, found {}",
                 to_string(problem.dtype));
@@ -51,18 +55,6 @@ tl::unexpected<Error> out_of_memory(const Machine& machine, const Problem& probl
               to_string(mode), size, bytes, machine.name, usable_bytes(machine), machine.tile_bytes);
 }
 
-void finish(const Machine& machine, Estimate& estimate) {
-  const Problem& p = estimate.problem;
-  estimate.cycles = 0;
-  for (const Phase& phase : estimate.phases) estimate.cycles += phase.cycles;
-  const double kept = estimate.mode == Mode::kDense ? 1 : p.density;
-  estimate.tflops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.k) * static_cast<double>(p.n) * kept *
-                    machine.clock_hz / estimate.cycles / 1e12;
-  const DenseChoice dense = plan_dense(machine, p);
-  estimate.dense_cycles = dense.fits ? dense.cycles : 0;
-  estimate.speedup = estimate.dense_cycles / estimate.cycles;
-}
-
 Result<Estimate> estimate_dense(const Machine& machine, const Problem& problem) {
   const DenseChoice choice = plan_dense(machine, problem);
   if (!choice.fits) return out_of_memory(machine, problem, Mode::kDense, machine.tile_bytes, 0);
@@ -80,18 +72,6 @@ Result<Estimate> estimate_dense(const Machine& machine, const Problem& problem) 
 }
 
 }  // namespace
-
-Estimate price(const Machine& machine, const Problem& problem, Mode mode, const SparseChoice& choice) {
-  Estimate estimate;
-  estimate.phases = choice.phases();
-  estimate.raw_cycles = choice.raw_cycles();
-  estimate.tile_bytes = choice.tile_bytes();
-  describe(choice, estimate);
-  estimate.problem = problem;
-  estimate.mode = mode;
-  finish(machine, estimate);
-  return estimate;
-}
 
 std::string_view to_string(Mode mode) noexcept {
   switch (mode) {
@@ -112,9 +92,7 @@ Result<Estimate> estimate(const Machine& machine, const Problem& problem, Mode m
   if (mode == Mode::kDense) {
     auto result = estimate_dense(machine, problem);
     if (!result) return result;
-    result->problem = problem;
-    result->mode = mode;
-    finish(machine, *result);
+    finish(machine, problem, mode, *result);
     return result;
   }
   const SparseChoice choice =

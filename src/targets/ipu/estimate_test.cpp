@@ -50,6 +50,7 @@ TEST_F(IpuEstimate, AFasterClockChangesRatesNotCycles) {
 TEST_F(IpuEstimate, BadProblemsAreToldWhatIsExpected) {
   EXPECT_THAT(error_of({0, 16, 1}), HasSubstr("expected m from 1"));
   EXPECT_THAT(error_of({16, 16, -3}), HasSubstr("expected n from 1 to 4194304, found -3"));
+  EXPECT_THAT(error_of({16, 262145, 1}), HasSubstr("expected k from 1 to 262144, found 262145"));
   EXPECT_THAT(error_of({16, 16, 1, 5}), HasSubstr("a block of 1, 4, 8, 16 or 32, found 5"));
   EXPECT_THAT(error_of({24, 16, 1, 16}), HasSubstr("whole blocks of 16, found 24 and 16"));
   EXPECT_THAT(error_of({16, 16, 1, 16, 0}), HasSubstr("a density above 0"));
@@ -63,6 +64,17 @@ TEST_F(IpuEstimate, WhatDoesNotFitSaysHowMuchItNeeds) {
   EXPECT_EQ(memory.error().code, ErrorCode::kLimit);
   EXPECT_THAT(memory.error().message, HasSubstr("bytes on a tile of bow, of which plans may use 383385 of 638976"));
   EXPECT_THAT(error_of({4096, 4096, 1024, 1, 0.25}), HasSubstr("needs an index list of"));
+}
+
+TEST_F(IpuEstimate, TheLargestProblemsAreCounted) {
+  const std::int64_t side = std::int64_t{1} << 18;
+  for (const double density : {1e-9, 1.0})
+    for (const Mode mode : {Mode::kStatic, Mode::kDynamic, Mode::kBest}) {
+      const auto result = estimate(machine_, {side, side, std::int64_t{1} << 22, 1, density}, mode);
+      ASSERT_FALSE(result);
+      EXPECT_EQ(result.error().code, ErrorCode::kLimit) << result.error().message;
+      EXPECT_THAT(result.error().message, testing::Not(HasSubstr("-"))) << "a count overflowed";
+    }
 }
 
 TEST_F(IpuEstimate, BestNIsTheHighestRate) {

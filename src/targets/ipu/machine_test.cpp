@@ -63,7 +63,7 @@ TEST_F(MachineFile, ErrorsNameFileAndField) {
   EXPECT_THAT(error_of("[1, 2"), HasSubstr("machine.json: expected a JSON object"));
   EXPECT_THAT(error_of("{}"), HasSubstr("expected a text as name"));
   EXPECT_THAT(error_of(R"({"name": "x", "tiles": "many"})"), HasSubstr("a number of at least 2 as tiles"));
-  EXPECT_THAT(error_of(R"({"name": "x", "tiles": 1e9})"), HasSubstr("at most 65536 tiles"));
+  EXPECT_THAT(error_of(R"({"name": "x", "tiles": 1e9})"), HasSubstr("at most 65535 tiles"));
   std::string workers = kSmall;
   workers.replace(workers.find("\"workers\": 6"), 12, "\"workers\": 4");
   EXPECT_THAT(error_of(workers), HasSubstr("expected 6 workers"));

@@ -4,9 +4,9 @@
 #include <random>
 
 #include "base/fail.hpp"
-#include "targets/ipu/describe.hpp"
 #include "targets/ipu/dynamic_product.hpp"
 #include "targets/ipu/operands.hpp"
+#include "targets/ipu/price.hpp"
 #include "targets/ipu/sparse_problem.hpp"
 #include "targets/ipu/static_product.hpp"
 
