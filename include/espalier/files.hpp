@@ -10,6 +10,7 @@
 #include <espalier/tensor.hpp>
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace espalier {
@@ -35,6 +36,18 @@ ESPALIER_API Result<Safetensors> read_safetensors(const std::string& path);
 // tensors, so larger elements come first, which aligns each tensor to its element; a reader still sees them in this
 // order. Errors: kInvalidArgument for a name used twice or an absent tensor.
 ESPALIER_API Status write_safetensors(const std::string& path, const Safetensors& contents);
+
+// Sparse matrices in a safetensors file, each as its arrays and one line of metadata (docs/formats.md): what other
+// programs read as plain tensors. Positions of M = 4 take 2 bits each.
+using SparseMatrix = std::variant<BlockSparse, NmSparse, Csr>;
+struct NamedMatrix {
+  std::string name;
+  SparseMatrix matrix;
+};
+// Every matrix of the file, validated; its values share the mapping. Tensors that belong to no matrix are left out.
+ESPALIER_API Result<std::vector<NamedMatrix>> read_matrices(const std::string& path);
+// Errors: kInvalidArgument for a matrix that is not valid or a name that is taken.
+ESPALIER_API Status write_matrices(const std::string& path, const std::vector<NamedMatrix>& matrices);
 
 // DLMC: "rows, cols, nnz", row offsets, column indices; a pattern without values (all 1.0f).
 ESPALIER_API Result<Csr> read_smtx(const std::string& path);

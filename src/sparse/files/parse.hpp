@@ -13,6 +13,8 @@ namespace espalier::files {
 Result<std::vector<NamedTensor>> parse_npz(Bytes bytes, std::string_view where);
 // The tensors share `owner`, which must keep `bytes` alive; a tensor that is not aligned to its element is copied.
 Result<Safetensors> parse_safetensors(Bytes bytes, const std::shared_ptr<const void>& owner, std::string_view where);
+// The matrices among the tensors.
+Result<std::vector<NamedMatrix>> parse_matrices(const Safetensors& contents, std::string_view where);
 Result<Csr> parse_smtx(std::string_view text, std::string_view where);
 Result<Csr> parse_matrix_market(std::string_view text, std::string_view where);
 
