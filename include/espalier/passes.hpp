@@ -24,7 +24,7 @@ ESPALIER_API Status fold_constants(Graph& graph);
 ESPALIER_API Status remove_identity(Graph& graph);
 // The decomposed form (ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add) becomes LayerNormalization.
 ESPALIER_API Status recognize_layer_norm(Graph& graph);
-// Gelu and HardSwish that are written out as several nodes become one node.
+// Gelu, HardSwish and Silu that are written out as several nodes become one node.
 ESPALIER_API Status recognize_activation(Graph& graph);
 // Zero padding before a Conv or an AveragePool becomes its `pads` where that means the same.
 ESPALIER_API Status fold_pad(Graph& graph);

@@ -129,12 +129,15 @@ float bound(const Graph& graph, const Node& node, std::size_t input, std::string
 
 // Functions with parameters, and those with a node of their own.
 std::optional<ActivationMatch> match_single(const Graph& graph, Node& node) {
-  if (!node.domain.empty() || node.inputs.empty() || node.fusion != Fusion{} || node.outputs.size() != 1)
+  const bool silu = node.domain == "espalier" && node.op == "Silu";  // what recognize_activation writes
+  if ((!node.domain.empty() && !silu) || node.inputs.empty() || node.fusion != Fusion{} || node.outputs.size() != 1)
     return std::nullopt;
   ActivationMatch match;
   match.source = node.inputs[0];
   match.nodes = {&node};
-  if (node.op == "Relu") {
+  if (silu) {
+    match.activation = Activation::kSilu;
+  } else if (node.op == "Relu") {
     match.activation = Activation::kRelu;
   } else if (node.op == "Sigmoid") {
     match.activation = Activation::kSigmoid;

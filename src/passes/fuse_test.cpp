@@ -304,6 +304,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ActivationCase{"const %hi: f32[] = 6\n%y = Clip(%c, _, %hi)", "clip(-inf, 6.0)"},
                       ActivationCase{"%y = Clip@6(%c) {max=6.0, min=-1.0}", "clip(-1.0, 6.0)"},
                       ActivationCase{"%s = Sigmoid(%c)\n%y = Mul(%c, %s)", "silu"},
+                      ActivationCase{"%y = espalier::Silu@1(%c)", "silu"},
                       ActivationCase{"%s = HardSigmoid(%c) {alpha=0.16666667}\n%y = Mul(%s, %c)", "hard_swish"},
                       ActivationCase{kGeluErf, "gelu"}, ActivationCase{kGeluErfOtherOrder, "gelu"},
                       ActivationCase{kGeluTanh, "gelu_tanh"}, ActivationCase{kHardSwish, "hard_swish"}));

@@ -1,5 +1,7 @@
-// Gelu and HardSwish that are written out as several nodes become one node of the operator that says it.
+// Gelu, HardSwish and Silu that are written out as several nodes become one node of the operator that says it. Silu,
+// x * sigmoid(x), is one of our own: ONNX has it since opset 24 only, as Swish.
 #include <espalier/passes.hpp>
+#include <optional>
 
 #include "passes/activation_pattern.hpp"
 #include "passes/rewriter.hpp"
@@ -13,13 +15,32 @@ using passes::Rewriter;
 constexpr int kHardSwishVersion = 14;
 constexpr int kGeluVersion = 20;
 
-void replace(Rewriter& rewriter, const passes::ActivationMatch& match) {
+struct Operator {
+  const char *op, *domain;
+  int since;
+};
+
+std::optional<Operator> operator_of(Activation activation) {
+  switch (activation) {
+    case Activation::kGelu:
+    case Activation::kGeluTanh:
+      return Operator{"Gelu", "", kGeluVersion};
+    case Activation::kHardSwish:
+      return Operator{"HardSwish", "", kHardSwishVersion};
+    case Activation::kSilu:
+      return Operator{"Silu", "espalier", 1};
+    default:
+      return std::nullopt;
+  }
+}
+
+void replace(Rewriter& rewriter, const passes::ActivationMatch& match, const Operator& target) {
   Node& last = *match.nodes.front();
-  const bool gelu = match.activation == Activation::kGelu || match.activation == Activation::kGeluTanh;
   for (std::size_t i = 1; i < match.nodes.size(); ++i) rewriter.remove(*match.nodes[i]);
   rewriter.set_inputs(last, {match.source});
-  last.op = gelu ? "Gelu" : "HardSwish";
-  last.version = std::max(last.version, gelu ? kGeluVersion : kHardSwishVersion);
+  last.op = target.op;
+  last.domain = target.domain;
+  last.version = last.domain.empty() ? std::max(last.version, target.since) : target.since;
   last.attributes.clear();
   if (match.activation == Activation::kGeluTanh) last.attributes["approximate"] = std::string("tanh");
 }
@@ -30,10 +51,8 @@ Status recognize_activation(Graph& graph) {
   Rewriter rewriter(graph);
   const Status status = rewriter.for_each_node([&](Node& node) -> Status {
     const auto match = passes::match_activation(rewriter, node);
-    if (match && match->nodes.size() > 1 &&
-        (match->activation == Activation::kGelu || match->activation == Activation::kGeluTanh ||
-         match->activation == Activation::kHardSwish))
-      replace(rewriter, *match);
+    if (!match || match->nodes.size() < 2) return {};
+    if (const auto target = operator_of(match->activation)) replace(rewriter, *match, *target);
     return {};
   });
   if (!status) return status;

@@ -275,6 +275,13 @@ output %y)",
               {"%h = Gelu@20(%x)", "%y = HardSwish(%h)"});
 }
 
+TEST(RecognizeActivation, FindsSiluWithoutAProduct) {
+  expect_pass(recognize_activation, "input %x: f32[2x32]\n%s = Sigmoid(%x)\n%y = Mul(%s, %x)\noutput %y",
+              {"%y = espalier::Silu@1(%x)"});
+  expect_pass(recognize_activation, "input %x: f32[2x32]\n%s = Sigmoid(%x)\n%y = Mul(%s, %x)\noutput %y\noutput %s",
+              {"%s = Sigmoid(%x)", "%y = Mul(%s, %x)"});
+}
+
 TEST(RecognizeActivation, LeavesWhatIsReadInside) {
   Graph graph = parse(R"(
 input %x: f32[2x32]

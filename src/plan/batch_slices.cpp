@@ -42,6 +42,7 @@ bool has_batch(const Graph& bound, ValueId value) {
 }
 
 bool keeps_images_apart(const Graph& bound, const Node& node) {
+  if (node.domain == "espalier" && node.op == "Silu") return has_batch(bound, node.inputs[0]);
   if (!node.domain.empty() || std::find(kPerImage.begin(), kPerImage.end(), node.op) == kPerImage.end()) return false;
   if (node.op == "Gemm" && node.int_or("transA", 0) != 0) return false;
   if (node.op == "Concat" && node.int_or("axis", 1) == 0) return false;
