@@ -7,6 +7,7 @@
 #include <espalier/onnx.hpp>
 #include <espalier/ops.hpp>
 #include <espalier/passes.hpp>
+#include <espalier/runtime.hpp>
 #include <optional>
 
 #include "base/fail.hpp"
@@ -198,6 +199,38 @@ std::string compare(const Graph& graph, const std::vector<Tensor>& inputs, const
   return {};
 }
 
+bool fits(const SymbolicShape& declared, const Shape& shape) {
+  if (!declared.ranked) return true;
+  if (declared.dims.size() != shape.size()) return false;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (declared.dims[i].known() && declared.dims[i].size != shape[i]) return false;
+  return true;
+}
+
+// As users run it: planned by the model alone, executed with two threads.
+std::string compare_session(const Graph& graph, const std::vector<Tensor>& inputs,
+                            const std::vector<Tensor>& expected) {
+  CompileOptions options{.threads = 2, .tuning = Tuning::kModel, .cache_dir = ""};
+  std::vector<NamedTensor> named;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!fits(graph.value(graph.inputs[i]).shape, inputs[i].shape())) return {};  // the data contradict the model
+    named.push_back({graph.value(graph.inputs[i]).name, inputs[i]});
+    options.shapes.emplace(named.back().name, inputs[i].shape());
+  }
+  const auto plan = compile(graph, options);
+  if (!plan) return plan.error().message;
+  Session session(*plan);
+  for (int run = 0; run < 2; ++run) {  // the second in memory that the first has used
+    const auto found = session.run(named);
+    if (!found) return found.error().message;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const std::string text = difference((*found)[i].tensor, expected[i]);
+      if (!text.empty()) return "output " + std::to_string(i) + ": " + text;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string difference(const Tensor& found, const Tensor& expected, double rtol, double atol) {
@@ -253,6 +286,8 @@ Outcome run_case(const std::filesystem::path& folder) {
     if (const std::string text = compare(*graph, *inputs, *expected); !text.empty()) return {Outcome::kFailed, text};
     if (const std::string text = compare(optimised, *inputs, *expected); !text.empty())
       return {Outcome::kFailed, "after the default passes: " + text};
+    if (const std::string text = compare_session(*graph, *inputs, *expected); !text.empty())
+      return {Outcome::kFailed, "through a Session: " + text};
   }
 }
 

@@ -18,7 +18,7 @@ struct Outcome {
 std::vector<std::filesystem::path> list_cases(const std::string& group);
 
 // Imports the case and, when all its operators and types are supported, compares what the graph computes with what is
-// expected; then the same after the default passes.
+// expected; then the same after the default passes, and through a Plan and a Session.
 Outcome run_case(const std::filesystem::path& folder);
 
 // |found - expected| <= atol + rtol |expected| everywhere, equal types and shapes; what differs otherwise, else empty.
