@@ -40,7 +40,8 @@ struct ConstMatrix {
               DType dtype_in = DType::kF32)
       : data(data_in), rows(rows_in), cols(cols_in), stride(stride_in), dtype(dtype_in) {}
   // Rank 2, or rank 1 as one column.
-  ConstMatrix(const Tensor& tensor);  // NOLINT(google-explicit-constructor): a tensor is passed where a matrix is taken
+  // NOLINTNEXTLINE(google-explicit-constructor): a tensor is passed where a matrix is taken
+  ESPALIER_API ConstMatrix(const Tensor& tensor);
 };
 struct MutableMatrix {
   void* data = nullptr;
@@ -51,7 +52,7 @@ struct MutableMatrix {
   MutableMatrix(void* data_in, std::int64_t rows_in, std::int64_t cols_in, std::int64_t stride_in = 0,
                 DType dtype_in = DType::kF32)
       : data(data_in), rows(rows_in), cols(cols_in), stride(stride_in), dtype(dtype_in) {}
-  MutableMatrix(Tensor& tensor);  // NOLINT(google-explicit-constructor)
+  ESPALIER_API MutableMatrix(Tensor& tensor);  // NOLINT(google-explicit-constructor)
 };
 
 // How X, Y and the residual lie in memory.

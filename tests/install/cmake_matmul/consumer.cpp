@@ -18,6 +18,10 @@ int main() {
   const auto plan = es::plan_matmul(*w, {.n = 1});
   if (!plan || !plan->run({x.data(), 4, 1}, {y.data(), 4, 1})) return 1;
   if (y != std::vector<float>{5, 11, 39, 53}) return 1;
+  // With the library's own tensors too.
+  const es::Tensor in = es::Tensor::of<float>({4, 1}, {1, 2, 3, 4});
+  es::Tensor out(es::DType::kF32, {4, 1});
+  if (!plan->run(in, out) || out.values<float>()[3] != 53) return 1;
   std::printf("espalier %s, %d cores\n%s", es::version(), es::available_cores(), plan->explain().c_str());
   return 0;
 }
