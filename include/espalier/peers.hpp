@@ -23,6 +23,7 @@ struct SpmmBenchOptions {
   std::int64_t m = 1024, k = 1024, n = 64;
   Pattern pattern = Block{16, 16};
   double density = 0.125;
+  std::optional<Csr> mask = {};  // which entries are kept, instead of the pattern drawn at that density; m x k
   DType dtype = DType::kF32;  // of W and X, f32 or bf16; Y is f32
   bool dynamic = false;  // the pattern arrives with every call; times include sorting it
   PeerSet peers = PeerSet::kDense;

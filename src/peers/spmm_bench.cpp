@@ -62,6 +62,19 @@ Tensor uniform(Shape shape, DType dtype, std::mt19937_64& random) {
   return dtype == DType::kF32 ? tensor : tensor.cast(dtype);
 }
 
+Result<Mask> choose_mask(const SpmmBenchOptions& options, const Tensor& weights) {
+  if (!options.mask)
+    return make_mask(weights, {.pattern = options.pattern,
+                               .density = options.density,
+                               .criterion = Criterion::kRandom,
+                               .seed = options.seed});
+  ESPALIER_TRY(validate(*options.mask));
+  if (options.mask->rows != options.m || options.mask->cols != options.k)
+    return fail(ErrorCode::kInvalidArgument, "spmm: the mask is {} x {}, expected {} x {}", options.mask->rows,
+                options.mask->cols, options.m, options.k);
+  return mask_of_nonzeros(decode(*options.mask));
+}
+
 Result<Setup> draw(const SpmmBenchOptions& options) {
   for (const std::int64_t size : {options.m, options.k, options.n})
     if (size < 1 || size > (std::int64_t{1} << 24))
@@ -74,10 +87,7 @@ Result<Setup> draw(const SpmmBenchOptions& options) {
   Setup setup{options.m, options.k, options.n, {}, {}, Tensor(DType::kF32, {options.m, options.n}), {}, 0};
   setup.dense_w = uniform({options.m, options.k}, options.dtype, random);
   setup.x = uniform({options.k, options.n}, options.dtype, random);
-  ESPALIER_ASSIGN(const Mask mask, make_mask(setup.dense_w, {.pattern = options.pattern,
-                                                             .density = options.density,
-                                                             .criterion = Criterion::kRandom,
-                                                             .seed = options.seed}));
+  ESPALIER_ASSIGN(const Mask mask, choose_mask(options, setup.dense_w));
   ESPALIER_ASSIGN(setup.dense_w, apply_mask(setup.dense_w, mask));
   ESPALIER_ASSIGN(setup.sparse, encode(setup.dense_w, mask, options.pattern));
   setup.density = mask.density();
@@ -342,8 +352,8 @@ Result<SpmmReport> measure_spmm(const SpmmBenchOptions& options) {
       2.0 * setup.density * static_cast<double>(setup.m) * static_cast<double>(setup.k) * static_cast<double>(setup.n);
   report.gflops = ratio(operations, report.hot_ms * 1e6);
   const Ceilings ceilings = report.isa == active_isa() ? this_machine().ceilings : nominal_ceilings(report.isa);
-  const double ceiling = options.dtype == DType::kBf16 ? std::max(ceilings.bf16_gflops, ceilings.f32_gflops)
-                                                       : ceilings.f32_gflops;
+  const double ceiling =
+      options.dtype == DType::kBf16 ? std::max(ceilings.bf16_gflops, ceilings.f32_gflops) : ceilings.f32_gflops;
   report.fraction_of_ceiling = ratio(report.gflops, ceiling * report.threads);
   return report;
 }

@@ -68,6 +68,18 @@ TEST(MeasureSpmm, DynamicTimesTheStaticPlanBeside) {
   EXPECT_TRUE(report->best_dense.name.empty());
 }
 
+TEST(MeasureSpmm, TakesAGivenMask) {
+  SpmmBenchOptions options = small(Unstructured{});
+  Tensor kept(DType::kF32, {options.m, options.k});
+  for (std::int64_t i = 0; i < kept.count(); i += 7) kept.values<float>()[static_cast<std::size_t>(i)] = 1;
+  options.mask = *encode_csr(kept);
+  const auto report = measure_spmm(options);
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  EXPECT_NEAR(report->density, 1.0 / 7, 1e-3);
+  options.mask = *encode_csr(Tensor(DType::kF32, {3, 5}));
+  EXPECT_THAT(measure_spmm(options).error().message, HasSubstr("the mask is 3 x 5, expected"));
+}
+
 TEST(MeasureSpmm, SaysWhatDoesNotFit) {
   SpmmBenchOptions options = small(Block{8, 8});
   options.m = 0;
