@@ -1,0 +1,25 @@
+"""`espalier spmm`: products of every type and pattern, checked before they are timed."""
+
+import unittest
+
+from espalier_case import EspalierCase
+
+SMALL = ["spmm", "--m", "96", "--k", "96", "--n", "24", "--threads", "1", "--seconds", "0.02", "--deterministic"]
+
+
+class Products(EspalierCase):
+    def test_types_and_patterns(self):
+        for dtype in ("f32", "bf16"):
+            for pattern in ("block:16x16", "block:4x4", "nm:2:4", "unstructured"):
+                with self.subTest(dtype=dtype, pattern=pattern):
+                    report = self.result(*SMALL, "--dtype", dtype, "--pattern", pattern)
+                    self.assertIn(f"_{dtype}_", report["kernel"])
+                    self.assertLess(report["max_error"], 1e-3)
+                    self.assertGreater(report["cold_ms"], 0)
+                    self.assertIn("own_dense", [peer["name"] for peer in report["peers"]])
+
+    def test_a_type_without_products(self):
+        self.fails("type i8 has no products yet, expected f32 or bf16", *SMALL, "--dtype", "int8")
+
+    def test_dynamic_is_f32(self):
+        self.fails("mode dynamic computes in f32 only, got bf16", *SMALL, "--dtype", "bf16", "--mode", "dynamic")
