@@ -16,6 +16,8 @@
 namespace espalier::plan {
 namespace {
 
+// In bf16 too, where they do no arithmetic of their own or oneDNN does it.
+constexpr std::array<std::string_view, 4> kFollowLastBf16 = {"MaxPool", "AveragePool", "Concat", "GlobalAveragePool"};
 constexpr std::array<std::string_view, 7> kFollowPlanar = {
     "Relu", "Clip", "Add", "MaxPool", "AveragePool", "Concat", "GlobalAveragePool"};
 constexpr std::array<std::string_view, 18> kFollowLast = {
@@ -51,9 +53,9 @@ class Search {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
       const Layout layout = layout_of(n, chosen, homes);
-      const bool planar_layer = layer_of_[n] >= 0 && layout == Layout::kPlanar;
-      for (const ValueId input : node.inputs)
-        ms += conversion(input, planar_layer ? input_layouts_[n] : layout, homes, made);
+      const bool planar_layer = layer_of_[n] >= 0 && is_planar(layout);
+      const Layout read = planar_layer ? with_bf16(input_layouts_[n], is_bf16(layout)) : layout;
+      for (const ValueId input : node.inputs) ms += conversion(input, read, homes, made);
       if (node.fusion.residual != kNoValue) ms += conversion(node.fusion.residual, layout, homes, made);
       const bool to_plain = node.op == "GlobalAveragePool";
       for (const ValueId output : node.outputs)
@@ -97,14 +99,16 @@ class Search {
     if (const int layer = layer_of_[n]; layer >= 0) {
       const auto i = static_cast<std::size_t>(layer);
       const ProductChoice& choice = layers_[i].options[chosen[i]].choice;
-      if (choice.family == ProductChoice::Family::kPlanar) return Layout::kPlanar;
-      return node.op == "Conv" && choice.family == ProductChoice::Family::kDense ? Layout::kChannelsLast
-                                                                                 : Layout::kPlain;
+      const bool last = node.op == "Conv" && choice.family == ProductChoice::Family::kDense;
+      const bool planar = choice.family == ProductChoice::Family::kPlanar;
+      return with_bf16(planar ? Layout::kPlanar : (last ? Layout::kChannelsLast : Layout::kPlain),
+                       choice.dtype == DType::kBf16);
     }
     if (node.inputs.empty() || node.inputs[0] == kNoValue) return Layout::kPlain;
     const Layout first = homes[static_cast<std::size_t>(node.inputs[0])].layout;
-    if (first == Layout::kPlanar && contains(kFollowPlanar, node)) return first;
-    if (first != Layout::kPlain && contains(kFollowLast, node)) return Layout::kChannelsLast;
+    if (is_planar(first) && contains(kFollowPlanar, node)) return first;
+    if (without_bf16(first) != Layout::kPlain && contains(kFollowLast, node))
+      return with_bf16(Layout::kChannelsLast, is_bf16(first) && contains(kFollowLastBf16, node));
     return Layout::kPlain;
   }
 
@@ -114,11 +118,13 @@ class Search {
     const auto shape = static_shape(graph_.value(value).shape);
     const auto [home, splits] = homes[static_cast<std::size_t>(value)];
     if (!shape || shape->size() < 3 || same_bytes(*shape, home, layout)) return 0;
-    const bool split = layout == Layout::kPlanarPhases || layout == Layout::kPlanarEven;
-    if (split && splits) return 0;
+    const Layout planes = with_bf16(Layout::kPlanar, is_bf16(layout));
+    const bool split = is_planar(layout) && layout != planes;
+    if (split && splits && is_bf16(home) == is_bf16(layout)) return 0;
     if (!made.insert({value, layout}).second) return 0;
-    return (split ? conversion(value, Layout::kPlanar, homes, made) : 0) + cost_.fixed_ms +
-           8.0 * static_cast<double>(element_count(*shape)) / cost_.bytes_per_ms;
+    const double bytes = (is_bf16(home) ? 2 : 4) + (is_bf16(layout) ? 2 : 4);
+    return (split ? conversion(value, planes, homes, made) : 0) + cost_.fixed_ms +
+           bytes * static_cast<double>(element_count(*shape)) / cost_.bytes_per_ms;
   }
 
   const Graph& graph_;

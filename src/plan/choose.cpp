@@ -98,7 +98,7 @@ Result<Decision> choose(PlanState& state, const Graph& bound, const std::vector<
   return decision;
 }
 
-std::vector<LayerReport> report_layers(const Graph& graph, const Decision& decision) {
+std::vector<LayerReport> report_layers(const Graph& graph, const Decision& decision, DType dtype) {
   std::vector<LayerReport> reports;
   for (std::size_t i = 0; i < decision.layers.size(); ++i) {
     const LayerOptions& layer = decision.layers[i];
@@ -115,6 +115,9 @@ std::vector<LayerReport> report_layers(const Graph& graph, const Decision& decis
     report.dense_ms = layer.options[0].timed_ms;
     report.reason =
         decision.chosen[i] == 0 ? dense_reason(layer, decision.timed) : sparse_reason(layer, taken, decision.timed);
+    if (dtype != taken.choice.dtype)
+      report.reason += fmt::format("; weights rounded to {}, arithmetic in {}", to_string(dtype),
+                                   to_string(taken.choice.dtype));
     for (std::size_t o = 0; o < layer.options.size(); ++o) {
       if (o == decision.chosen[i]) continue;
       const Option& other = layer.options[o];

@@ -23,7 +23,7 @@ struct Decision {
 Result<Decision> choose(PlanState& state, const Graph& bound, const std::vector<Shape>& shapes,
                         const Ceilings& ceilings, const CompileOptions& options);
 
-// What the report says of each layer.
-std::vector<LayerReport> report_layers(const Graph& graph, const Decision& decision);
+// What the report says of each layer of a network that was asked for in `dtype`.
+std::vector<LayerReport> report_layers(const Graph& graph, const Decision& decision, DType dtype);
 
 }  // namespace espalier::plan

@@ -53,17 +53,27 @@ Work work_of(const Graph& bound, const Node& node) {
   return {2 * outputs * inner, 4 * (count(*x) + count(*w) + outputs)};
 }
 
-double predict_dense_ms(const Work& work, const Ceilings& ceilings, int threads) {
-  const double compute = work.flops / (ceilings.f32_gflops * kDenseEfficiency * threads * 1e6);
-  const double traffic = work.bytes / (ceilings.memory_gbs * threads * 1e6);
+double predict_dense_ms(const Work& work, DType dtype, const Ceilings& ceilings, int threads) {
+  const bool narrow = dtype == DType::kBf16;
+  const double gflops = narrow && ceilings.bf16_gflops > 0 ? ceilings.bf16_gflops : ceilings.f32_gflops;
+  const double compute = work.flops / (gflops * kDenseEfficiency * threads * 1e6);
+  const double traffic = work.bytes / (narrow ? 2 : 1) / (ceilings.memory_gbs * threads * 1e6);
   return compute + 0.3 * traffic;
+}
+
+bool has_constant_weights(const Graph& bound, const Node& node) {
+  return node.input(1) != kNoValue && bound.value(node.input(1)).constant.defined() &&
+         bound.value(node.input(1)).dtype == DType::kF32;
 }
 
 Option dense_option(const Graph& bound, const Node& node, const PlanSettings& settings, const Ceilings& ceilings) {
   Option option;
   option.choice.family = ESPALIER_WITH_ONEDNN ? ProductChoice::Family::kDense : ProductChoice::Family::kOperator;
+  if (settings.dtype == DType::kBf16 && ops::dense_offers_bf16() && has_constant_weights(bound, node))
+    option.choice.dtype = DType::kBf16;
   option.kernel = ESPALIER_WITH_ONEDNN ? "onednn" : "operator";
-  option.predicted_ms = predict_dense_ms(work_of(bound, node), ceilings, settings.threads);
+  if (option.choice.dtype == DType::kBf16) option.kernel += "_bf16";
+  option.predicted_ms = predict_dense_ms(work_of(bound, node), option.choice.dtype, ceilings, settings.threads);
   return option;
 }
 

@@ -44,7 +44,7 @@ class Reader {
     const auto found = tensors_.find(key);
     if (found == tensors_.end()) return damaged(path_, "tensor '" + key + "' is missing");
     const Json& entry = description.at("tensors").at(key);
-    ESPALIER_ASSIGN(const DType dtype, parse_dtype(entry.at("dtype").get<std::string>()));
+    ESPALIER_ASSIGN(const DType dtype, parse_dtype(entry.at(entry.contains("stored") ? "stored" : "dtype").get<std::string>()));
     const Shape shape = entry.at("shape").get<Shape>();
     ESPALIER_ASSIGN(const std::int64_t count, checked_element_count(shape));
     const Tensor& flat = found->second;
@@ -54,7 +54,9 @@ class Reader {
     const Tensor tensor = Tensor::shared(dtype, shape, std::shared_ptr<const void>(keep(flat), flat.raw()));
     if (entry.contains("xxh3") && hash_bytes(tensor.raw(), tensor.bytes()) != entry["xxh3"].get<std::string>())
       return damaged(path_, "tensor '" + key + "' was changed after it was written");
-    return tensor;
+    if (!entry.contains("stored")) return tensor;
+    ESPALIER_ASSIGN(const DType wanted, parse_dtype(entry.at("dtype").get<std::string>()));
+    return tensor.cast(wanted);
   }
 
   Json description;
@@ -123,9 +125,19 @@ Result<Json> choose_variant(const Json& description, Isa ceiling, const std::str
 
 Result<ProductChoice> choice_from_json(const Json& json, const std::string& path) {
   ProductChoice choice;
+  if (json.contains("dtype")) {
+    ESPALIER_ASSIGN(choice.dtype, parse_dtype(json["dtype"].get<std::string>()));
+    if (choice.dtype != DType::kF32 && choice.dtype != DType::kBf16)
+      return damaged(path, "no kernel multiplies in " + std::string(to_string(choice.dtype)));
+  }
   const std::string family = json.at("family").get<std::string>();
   if (family == "dense") {
     choice.family = ProductChoice::Family::kDense;
+    if (choice.dtype == DType::kBf16 && !ops::dense_offers_bf16())
+      return fail(ErrorCode::kUnsupported,
+                  "{}: dense layers were planned in bf16, which needs avx512_bf16 and the instruction set vnni here; "
+                  "compile the model again on this machine, or with --portable",
+                  path);
   } else if (family == "planar") {
     choice.family = ProductChoice::Family::kPlanar;
     const std::string kernel = json.at("kernel").get<std::string>();
@@ -171,6 +183,7 @@ Result<Plan> load_portable(Graph graph, const std::vector<Shape>& shapes, const 
   CompileOptions options;
   options.threads = settings.threads;
   options.isa = settings.isa;
+  options.dtype = settings.dtype;
   options.weights = settings.weights;
   options.packing = Packing::kPortable;
   options.tuning = Tuning::kModel;
@@ -187,6 +200,7 @@ Result<Plan> read_plan(const std::string& path, const LoadPlanOptions& options) 
   settings.isa = std::min(options.isa.value_or(active_isa()), active_isa());
   settings.threads = std::min(description.at("threads").get<int>(), available_cores());
   if (options.threads > 0) settings.threads = options.threads;
+  ESPALIER_ASSIGN(settings.dtype, parse_dtype(description.at("dtype").get<std::string>()));
   settings.weights = description.at("dense").get<bool>() ? WeightUse::kDense : WeightUse::kSparse;
   const FetchTensor fetch = [&](const std::string& key) { return reader.fetch(key); };
   ESPALIER_ASSIGN(Graph graph, graph_from_json(description.at("graph"), fetch));

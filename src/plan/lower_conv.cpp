@@ -6,7 +6,8 @@
 namespace espalier::plan {
 namespace {
 
-ops::DenseConvSpec dense_spec(const Lowering& lowering, const Node& node) {
+ops::DenseConvSpec dense_spec(const Lowering& lowering, int index) {
+  const Node& node = lowering.node(index);
   ops::DenseConvSpec spec;
   spec.x = *lowering.shape(node.input(0));
   spec.w = lowering.constant(node.input(1)).shape();
@@ -17,6 +18,7 @@ ops::DenseConvSpec dense_spec(const Lowering& lowering, const Node& node) {
   spec.pads = std::move(window.pads);
   spec.groups = node.int_or("group", 1);
   spec.x_layout = spec.y_layout = ops::DenseLayout::kChannelsLast;
+  spec.x_type = lowering.choice(index).dtype;
   spec.epilogue.fusion = node.fusion;
   return spec;
 }
@@ -38,17 +40,20 @@ Result<bool> lower_conv(Lowering& lowering, int index) {
   if (lowering.choice(index).family != ProductChoice::Family::kDense || !fits_dense(lowering, node)) return false;
 
   constexpr Layout kLast = Layout::kChannelsLast;
-  ops::DenseConvSpec spec = dense_spec(lowering, node);
-  ESPALIER_ASSIGN(const int x, lowering.read(node.input(0), kLast));
+  ops::DenseConvSpec spec = dense_spec(lowering, index);
+  const bool narrow = spec.x_type == DType::kBf16;
+  const Layout to = narrow ? lowering.result_layout(node.outputs[0], kLast) : kLast;
+  spec.y_type = is_bf16(to) ? DType::kBf16 : DType::kF32;
+  ESPALIER_ASSIGN(const int x, lowering.read(node.input(0), with_bf16(kLast, narrow)));
   Step step;
   step.name = step_name(lowering.graph(), node);
   step.node = index;
   step.reads = {x};
   int lies_on = -1;
   if (const ValueId added = node.fusion.residual; added != kNoValue) {
-    ESPALIER_ASSIGN(const int residual, lowering.read(added, kLast));
+    ESPALIER_ASSIGN(const int residual, lowering.read(added, to));
     step.reads.push_back(residual);
-    const bool in_place = residual != x && lowering.home(added) == kLast && !lowering.is_output(node.outputs[0]) &&
+    const bool in_place = residual != x && lowering.home(added) == to && !lowering.is_output(node.outputs[0]) &&
                           lowering.is_last_use(added, index);
     spec.epilogue.residual =
         in_place ? ops::DenseEpilogue::Residual::kInPlace : ops::DenseEpilogue::Residual::kSeparate;
@@ -59,7 +64,7 @@ Result<bool> lower_conv(Lowering& lowering, int index) {
   ESPALIER_ASSIGN(const auto primitive,
                   ops::DensePrimitive::convolution(spec, lowering.constant(node.input(1)), bias, sibling.get()));
   if (!sibling) lowering.state().weights().keep_dense(index, primitive);
-  step.writes = {lowering.write(node.outputs[0], kLast, lies_on)};
+  step.writes = {lowering.write(node.outputs[0], to, lies_on)};
   step.scratch = primitive.scratch_bytes();
   step.work = DenseWork{primitive, spec.epilogue.residual == ops::DenseEpilogue::Residual::kSeparate};
   lowering.emit(std::move(step));

@@ -6,12 +6,14 @@
 namespace espalier::plan {
 namespace {
 
-Result<Work> dense_work(Lowering& lowering, int index, const Product& product) {
+Result<Work> dense_work(Lowering& lowering, int index, const Product& product, DType y_type) {
   const Node& node = lowering.node(index);
   ops::DenseMatmulSpec spec{.m = product.tokens,
                             .k = product.in,
                             .n = product.out,
                             .w_transposed = !product.transposed,
+                            .x_type = lowering.choice(index).dtype,
+                            .y_type = y_type,
                             .epilogue = {.fusion = node.fusion}};
   const bool residual = node.fusion.residual != kNoValue;
   if (residual) spec.epilogue.residual = ops::DenseEpilogue::Residual::kSeparate;
@@ -47,16 +49,19 @@ Result<bool> lower_matmul(Lowering& lowering, int index) {
   Step step;
   step.name = step_name(lowering.graph(), node);
   step.node = index;
-  ESPALIER_ASSIGN(const int x, lowering.read(node.input(0), Layout::kPlain));
+  const bool narrow = family == Family::kDense && lowering.choice(index).dtype == DType::kBf16;
+  const Layout to = narrow ? lowering.result_layout(node.outputs[0], Layout::kPlain) : Layout::kPlain;
+  ESPALIER_ASSIGN(const int x, lowering.read(node.input(0), with_bf16(Layout::kPlain, narrow)));
   step.reads = {x};
   if (node.fusion.residual != kNoValue) {
-    ESPALIER_ASSIGN(const int residual, lowering.read(node.fusion.residual, Layout::kPlain));
+    ESPALIER_ASSIGN(const int residual, lowering.read(node.fusion.residual, to));
     step.reads.push_back(residual);
   }
-  ESPALIER_ASSIGN(step.work, family == Family::kDense ? dense_work(lowering, index, *product)
+  const DType y_type = is_bf16(to) ? DType::kBf16 : DType::kF32;
+  ESPALIER_ASSIGN(step.work, family == Family::kDense ? dense_work(lowering, index, *product, y_type)
                                                       : sparse_work(lowering, index, *product));
   if (const auto* dense = std::get_if<DenseWork>(&step.work)) step.scratch = dense->primitive.scratch_bytes();
-  step.writes = {lowering.write(node.outputs[0], Layout::kPlain)};
+  step.writes = {lowering.write(node.outputs[0], to)};
   lowering.emit(std::move(step));
   return true;
 }

@@ -41,7 +41,8 @@ bool all_static(const Lowering& lowering, const std::vector<ValueId>& values) {
 
 // A row-major view of a buffer, without an address yet.
 Tensor view_of(const Buffer& buffer) {
-  const Shape shape = buffer.layout == Layout::kChannelsLast ? channels_last(buffer.shape) : buffer.shape;
+  const bool last = without_bf16(buffer.layout) == Layout::kChannelsLast;
+  const Shape shape = last ? channels_last(buffer.shape) : buffer.shape;
   return Tensor::view(buffer.dtype, shape, static_cast<const void*>(nullptr));
 }
 
@@ -117,7 +118,8 @@ Result<bool> lower_view(Lowering& lowering, int index) {
   if (!lowering.shape(from) || !lowering.shape(to) || !lowering.graph().value(from).dtype) return false;
   // Identity keeps the layout; a change of shape needs plain bytes.
   const bool keeps_shape = node.op == "Identity" || node.op == "Dropout";
-  const Layout layout = keeps_shape ? lowering.home(from) : Layout::kPlain;
+  const Layout home = lowering.home(from);
+  const Layout layout = keeps_shape ? home : with_bf16(Layout::kPlain, is_bf16(home));
   if (lowering.is_output(to)) return false;
   ESPALIER_ASSIGN(const int source, lowering.read(from, layout));
   lowering.write(to, layout, source);
@@ -131,7 +133,7 @@ Result<bool> lower_channels_last(Lowering& lowering, int index) {
   const auto result = lowering.shape(node.outputs[0]);
   if (!result || result->size() < 3 || lowering.dtype(node.outputs[0]) != DType::kF32) return false;
   const std::vector<ValueId> values = operands(node);
-  bool any = false;
+  bool any = false, all_bf16 = concatenates;  // only copying works on bf16
   for (const ValueId value : values) {
     if (value == kNoValue) continue;
     if (lowering.constant(value).defined()) {
@@ -139,9 +141,11 @@ Result<bool> lower_channels_last(Lowering& lowering, int index) {
       continue;
     }
     if (!lowering.is_static_f32(value) || lowering.shape(value)->size() != result->size()) return false;
-    any = any || lowering.home(value) == Layout::kChannelsLast;
+    any = any || without_bf16(lowering.home(value)) == Layout::kChannelsLast;
+    all_bf16 = all_bf16 && is_bf16(lowering.home(value));
   }
   if (!any) return false;
+  const Layout layout = with_bf16(Layout::kChannelsLast, all_bf16);
   OpWork work{node, ops::find_op(node.op, node.domain), {}, {}};
   if (work.def == nullptr) return false;
   if (concatenates) work.node.attributes["axis"] = static_cast<std::int64_t>(result->size()) - 1;
@@ -154,10 +158,10 @@ Result<bool> lower_channels_last(Lowering& lowering, int index) {
       work.inputs.back() = move_channels(lowering.constant(value), result->size());
       continue;
     }
-    ESPALIER_ASSIGN(reads.back(), lowering.read(value, Layout::kChannelsLast));
+    ESPALIER_ASSIGN(reads.back(), lowering.read(value, layout));
     work.inputs.back() = view_of(lowering.buffer(reads.back()));
   }
-  ESPALIER_TRY(emit_operator(lowering, index, std::move(work), std::move(reads), Layout::kChannelsLast));
+  ESPALIER_TRY(emit_operator(lowering, index, std::move(work), std::move(reads), layout));
   return true;
 }
 

@@ -12,8 +12,8 @@ Result<bool> lower_pool(Lowering& lowering, int index) {
   if (!node.domain.empty() || !(max || average || global)) return false;
   if (node.outputs.size() != 1 || node.fusion != Fusion{}) return false;
   if (!lowering.is_static_f32(node.input(0)) || !lowering.is_static_f32(node.outputs[0])) return false;
-  constexpr Layout kLast = Layout::kChannelsLast;
-  if (lowering.home(node.input(0)) != kLast) return false;
+  const Layout last = lowering.home(node.input(0));
+  if (without_bf16(last) != Layout::kChannelsLast) return false;
 
   const Shape x = *lowering.shape(node.input(0)), y = *lowering.shape(node.outputs[0]);
   const std::vector<std::int64_t> spatial(x.begin() + 2, x.end());
@@ -32,15 +32,16 @@ Result<bool> lower_pool(Lowering& lowering, int index) {
       .strides = std::move(window.strides),
       .dilations = std::move(window.dilations),
       .pads = std::move(window.pads),
-      .layout = ops::DenseLayout::kChannelsLast};
+      .layout = ops::DenseLayout::kChannelsLast,
+      .type = is_bf16(last) ? DType::kBf16 : DType::kF32};
   const auto primitive = ops::DensePrimitive::pooling(spec);
   if (!primitive) return false;
   Step step;
   step.name = step_name(lowering.graph(), node);
   step.node = index;
-  ESPALIER_ASSIGN(const int source, lowering.read(node.input(0), kLast));
+  ESPALIER_ASSIGN(const int source, lowering.read(node.input(0), last));
   step.reads = {source};
-  step.writes = {lowering.write(node.outputs[0], kLast)};
+  step.writes = {lowering.write(node.outputs[0], last)};
   step.scratch = primitive->scratch_bytes();
   step.work = DenseWork{*primitive, false};
   lowering.emit(std::move(step));

@@ -16,6 +16,14 @@ namespace {
 // Results up to this many elements are computed once, before the run: shapes and the like.
 constexpr std::int64_t kMaxFolded = 1024;
 
+// Operators besides products that take bf16 as it is.
+constexpr std::array<std::string_view, 4> kTakeBf16 = {"MaxPool", "AveragePool", "GlobalAveragePool", "Concat"};
+
+ops::DenseForm dense_form(Layout layout) {
+  return {without_bf16(layout) == Layout::kPlain ? ops::DenseLayout::kRowMajor : ops::DenseLayout::kChannelsLast,
+          is_bf16(layout) ? DType::kBf16 : DType::kF32};
+}
+
 }  // namespace
 
 std::string step_name(const Graph& graph, const Node& node) {
@@ -56,6 +64,18 @@ bool Lowering::is_static_f32(ValueId value) const {
 }
 
 Layout Lowering::home(ValueId value) const { return homes_[static_cast<std::size_t>(value)]; }
+
+Layout Lowering::result_layout(ValueId value, Layout layout) const {
+  const auto reads_bf16 = [&](int index) {
+    const Node& consumer = node(index);
+    if (choice(index).dtype == DType::kBf16)
+      return consumer.input(0) == value || consumer.fusion.residual == value;
+    return consumer.domain.empty() && std::find(kTakeBf16.begin(), kTakeBf16.end(), consumer.op) != kTakeBf16.end();
+  };
+  const std::vector<int>& readers = consumers(value);
+  const bool wanted = std::any_of(readers.begin(), readers.end(), reads_bf16);
+  return with_bf16(layout, wanted && !is_output(value));
+}
 
 bool Lowering::is_output(ValueId value) const {
   return std::find(graph_.outputs.begin(), graph_.outputs.end(), value) != graph_.outputs.end();
@@ -106,21 +126,33 @@ Result<int> Lowering::read(ValueId value, Layout layout) {
 
 Result<int> Lowering::convert(ValueId value, int from, Layout layout) {
   Buffer target = buffer(from);
+  const Layout source = target.layout;
   target.layout = layout;
   target.constant = {};
-  if (same_bytes(target.shape, buffer(from).layout, layout)) {
+  if (same_bytes(target.shape, source, layout)) {
     target.alias_of = from;
     return add_buffer(std::move(target));
   }
+  target.dtype = is_bf16(layout) ? DType::kBf16 : dtype(value);
+  target.bytes = 0;
   target.storage = Storage::kArena;
   target.port = -1;
   target.alias_of = -1;
-  if (is_planar(layout) || is_planar(buffer(from).layout)) return convert_planar(value, from, layout);
-  const auto dense = [](Layout l) {
-    return l == Layout::kPlain ? ops::DenseLayout::kRowMajor : ops::DenseLayout::kChannelsLast;
-  };
-  ESPALIER_ASSIGN(auto primitive,
-                  ops::DensePrimitive::reorder(target.shape, dense(buffer(from).layout), dense(layout)));
+  if (is_planar(layout) || is_planar(source)) {
+    // Between types in the layout that is not planar.
+    const Layout planar_side = is_planar(source) ? source : layout, other_side = is_planar(source) ? layout : source;
+    const Layout between = with_bf16(other_side, is_bf16(planar_side));
+    if (!is_planar(other_side) && between != other_side) {
+      ESPALIER_ASSIGN(const int through, is_planar(source) ? convert(value, from, between) : read(value, between));
+      buffers_[{value, between}] = through;
+      return convert(value, through, layout);
+    }
+    return convert_planar(value, from, layout);
+  }
+  // Where the layouts place the bytes alike only the type changes, whatever the shape.
+  const bool flat = same_bytes(target.shape, without_bf16(source), without_bf16(layout));
+  const Shape shape = flat ? Shape{1, 1, element_count(target.shape)} : target.shape;
+  ESPALIER_ASSIGN(auto primitive, ops::DensePrimitive::reorder(shape, dense_form(source), dense_form(layout)));
   Step step;
   step.name = graph_.value(value).name;
   step.reads = {from};
@@ -166,7 +198,7 @@ std::shared_ptr<const conv::PlanarLayout> Lowering::planar(const Shape& shape, L
 int Lowering::write_copy(ValueId value, Layout layout) {
   Buffer buffer;
   buffer.name = graph_.value(value).name;
-  buffer.dtype = dtype(value);
+  buffer.dtype = is_bf16(layout) ? DType::kBf16 : dtype(value);
   buffer.shape = *shape(value);
   buffer.layout = layout;
   if (is_planar(layout)) {
@@ -181,7 +213,7 @@ int Lowering::write_copy(ValueId value, Layout layout) {
 int Lowering::write(ValueId value, Layout layout, int alias_of) {
   Buffer buffer;
   buffer.name = graph_.value(value).name;
-  buffer.dtype = dtype(value);
+  buffer.dtype = is_bf16(layout) ? DType::kBf16 : dtype(value);
   buffer.layout = layout;
   buffer.alias_of = alias_of;
   if (is_planar(layout)) {

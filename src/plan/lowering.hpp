@@ -38,6 +38,8 @@ class Lowering {
   const Tensor& constant(ValueId value) const { return graph_.value(value).constant; }
   bool is_static_f32(ValueId value) const;
   Layout home(ValueId value) const;
+  // The layout of a result that could be made in bf16: f32 where no consumer would read bf16.
+  Layout result_layout(ValueId value, Layout layout) const;
 
   // The buffer that holds the value in that layout, converted when needed. The value must be static or a constant,
   // unless the layout is kPlain.
@@ -86,9 +88,9 @@ Result<bool> lower_matmul(Lowering& lowering, int index);
 Result<bool> lower_pool(Lowering& lowering, int index);
 // Reshapes and the like: another name for the same bytes.
 Result<bool> lower_view(Lowering& lowering, int index);
-// Element-wise operators and channel concatenation on kChannelsLast operands.
+// Element-wise operators and channel concatenation on channels-last operands.
 Result<bool> lower_channels_last(Lowering& lowering, int index);
-// Pools, additions, clamps and channel concatenation on kPlanar operands.
+// Pools, additions, clamps and channel concatenation on planar operands.
 Result<bool> lower_planar(Lowering& lowering, int index);
 // Any operator of ops/, on kPlain buffers; the last resort. Shapes that depend on data are resolved when it runs.
 Status lower_operator(Lowering& lowering, int index);

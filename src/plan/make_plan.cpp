@@ -12,6 +12,7 @@
 #include "plan/choose.hpp"
 #include "plan/layer_options.hpp"
 #include "plan/plan_state.hpp"
+#include "plan/round_weights.hpp"
 
 namespace espalier::plan {
 namespace {
@@ -19,8 +20,8 @@ namespace {
 Result<PlanSettings> settings_of(const CompileOptions& options) {
   if (options.threads < 0)
     return fail(ErrorCode::kInvalidArgument, "threads: expected at least 1 (or 0 for all), found {}", options.threads);
-  if (options.dtype != DType::kF32)
-    return fail(ErrorCode::kUnsupported, "networks are planned in f32 only; {} is not supported yet",
+  if (options.dtype != DType::kF32 && options.dtype != DType::kBf16)
+    return fail(ErrorCode::kUnsupported, "networks are planned in f32 or bf16; {} is not supported yet",
                 to_string(options.dtype));
   return PlanSettings{.threads = options.threads > 0 ? options.threads : available_cores(),
                       .isa = std::min(options.isa.value_or(active_isa()), active_isa()),
@@ -91,6 +92,7 @@ Result<Plan> make_plan(Graph graph, const CompileOptions& options) {
   ESPALIER_ASSIGN(state->settings, settings_of(options));
   ESPALIER_ASSIGN(const std::vector<Shape> shapes, choose_shapes(graph, options.shapes, options.batch));
   state->graph = std::move(graph);
+  if (state->settings.dtype == DType::kBf16) round_weights_to_bf16(state->graph);
   const bool by_model = options.tuning == Tuning::kModel;
   const Ceilings ceilings = by_model ? nominal_ceilings(state->settings.isa) : this_machine().ceilings;
   for (const Node& node : state->graph.nodes)
@@ -105,7 +107,7 @@ Result<Plan> make_plan(Graph graph, const CompileOptions& options) {
         decision.layers[i].options[decision.chosen[i]].choice;
   state->report.cached = decision.cached;
   state->weights().keep_only(state->choices);
-  state->report.layers = report_layers(state->graph, decision);
+  state->report.layers = report_layers(state->graph, decision, state->settings.dtype);
   ESPALIER_TRY(finish_plan(*state, shapes));
   state->report.compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -24,7 +24,7 @@ namespace espalier::plan {
 struct PlanSettings {
   int threads = 1;
   Isa isa = Isa::kScalar;
-  DType dtype = DType::kF32;
+  DType dtype = DType::kF32;  // kBf16: weights are rounded to it, and multiplied in it where a kernel does
   WeightUse weights = WeightUse::kSparse;
   Packing packing = Packing::kNative;
   ArenaUse arena = ArenaUse::kCompact;
@@ -39,6 +39,7 @@ struct ProductChoice {
     kProduct    // a sparse product (matmul.hpp)
   };
   Family family = Family::kOperator;
+  DType dtype = DType::kF32;     // what is multiplied: f32, or bf16 summed in f32
   conv::ConvChoice planar = {};  // kPlanar: kernel, split and loop order
   std::string product = {};      // kProduct: the kernel
 };

@@ -12,6 +12,7 @@
 #include "plan/graph_json.hpp"
 #include "plan/plan_file.hpp"
 #include "plan/plan_state.hpp"
+#include "plan/round_weights.hpp"
 
 namespace espalier::plan {
 
@@ -32,13 +33,15 @@ class Writer {
   // A key that is there already is left alone: several instruction sets share what they pack alike.
   void add(const std::string& key, const Tensor& tensor, bool hashed) {
     if (tensors_.contains(key)) return;
-    const std::size_t padded = (tensor.bytes() + kPadding - 1) / kPadding * kPadding;
-    Tensor flat(DType::kU8, {static_cast<std::int64_t>(padded)});
-    if (tensor.bytes() != 0) std::memcpy(flat.raw(), tensor.raw(), tensor.bytes());
     Json entry{{"dtype", to_string(tensor.dtype())}, {"shape", tensor.shape()}};
     if (hashed) entry["xxh3"] = hash_bytes(tensor.raw(), tensor.bytes());
-    tensors_[key] = std::move(entry);
-    contents_.tensors.push_back({key, std::move(flat)});
+    put(key, std::move(entry), tensor);
+  }
+
+  // f32 values that are all bf16 take half the bytes.
+  void add_constant(const std::string& key, const Tensor& tensor) {
+    if (!is_rounded_to_bf16(tensor)) return add(key, tensor, false);
+    put(key, {{"dtype", "f32"}, {"shape", tensor.shape()}, {"stored", "bf16"}}, tensor.cast(DType::kBf16));
   }
 
   Status write(Json description, const std::string& path) {
@@ -50,6 +53,15 @@ class Writer {
   }
 
  private:
+  void put(const std::string& key, Json entry, const Tensor& tensor) {
+    const std::size_t padded = (tensor.bytes() + kPadding - 1) / kPadding * kPadding;
+    const DType type = tensor.dtype() == DType::kBf16 ? DType::kBf16 : DType::kU8;
+    Tensor flat(type, {static_cast<std::int64_t>(padded / size_of(type))});
+    if (tensor.bytes() != 0) std::memcpy(flat.raw(), tensor.raw(), tensor.bytes());
+    tensors_[key] = std::move(entry);
+    contents_.tensors.push_back({key, std::move(flat)});
+  }
+
   Json tensors_ = Json::object();
   Safetensors contents_;
 };
@@ -98,6 +110,7 @@ Json choice_to_json(const PlanState& state, std::size_t node, Writer& writer) {
   Json entry{{"family", family_name(choice.family)},
              {"pattern", to_string(state.patterns[node].pattern)},
              {"density", state.patterns[node].density}};
+  if (choice.dtype != DType::kF32) entry["dtype"] = to_string(choice.dtype);
   if (choice.family == ProductChoice::Family::kProduct) entry["kernel"] = choice.product;
   if (choice.family != ProductChoice::Family::kPlanar) return entry;
   entry["kernel"] = choice.planar.name();
@@ -182,7 +195,7 @@ Status save_plan(std::span<const Plan> plans, const std::string& path) {
                          {"dtype", to_string(state.settings.dtype)},
                          {"dense", state.settings.weights == WeightUse::kDense}};
   description["graph"] = plan::graph_to_json(
-      state.graph, [&](const std::string& key, const Tensor& tensor) { writer.add(key, tensor, false); });
+      state.graph, [&](const std::string& key, const Tensor& tensor) { writer.add_constant(key, tensor); });
   description["variants"] = plan::Json::array();
   for (const Plan& plan : plans) description["variants"].push_back(plan::variant_to_json(plan.state(), writer));
   plan::Json shapes = plan::Json::array();

@@ -46,7 +46,8 @@ void limit_isa() {
       dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core);
       break;
     case Isa::kVnni:
-      dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_vnni);
+      dnnl::set_max_cpu_isa(machine_features().avx512bf16 ? dnnl::cpu_isa::avx512_core_bf16
+                                                          : dnnl::cpu_isa::avx512_core_vnni);
       break;
     case Isa::kAmx:
       break;
@@ -67,6 +68,11 @@ using Desc = dnnl::memory::desc;
 using Tag = dnnl::memory::format_tag;
 constexpr auto kF32 = dnnl::memory::data_type::f32;
 
+dnnl::memory::data_type data_type(DType type) {
+  ESPALIER_CHECK(type == DType::kF32 || type == DType::kBf16);
+  return type == DType::kF32 ? kF32 : dnnl::memory::data_type::bf16;
+}
+
 Tag activation_tag(std::size_t rank, DenseLayout layout) {
   const bool last = layout == DenseLayout::kChannelsLast;
   switch (rank) {
@@ -86,8 +92,8 @@ Tag row_major_tag(std::size_t rank) {
   return rank < kTags.size() ? kTags[rank] : Tag::undef;
 }
 
-Desc activation(const Shape& shape, DenseLayout layout) {
-  return Desc(Dims(shape.begin(), shape.end()), kF32, activation_tag(shape.size(), layout));
+Desc activation(const Shape& shape, DenseLayout layout, DType type) {
+  return Desc(Dims(shape.begin(), shape.end()), data_type(type), activation_tag(shape.size(), layout));
 }
 
 void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha, float beta) {
@@ -151,6 +157,8 @@ bool dense_available() {
   return active_isa() >= Isa::kAvx2;
 }
 
+bool dense_offers_bf16() { return dense_available() && active_isa() >= Isa::kVnni && machine_features().avx512bf16; }
+
 struct DensePrimitive::Impl {
   dnnl::primitive primitive;
   std::string kernel;
@@ -191,7 +199,7 @@ tl::unexpected<Error> refused(std::string_view what, const dnnl::error& error) {
 
 dnnl::convolution_forward::primitive_desc convolution_desc(const DenseConvSpec& spec, const Desc& weights,
                                                            const Desc& bias, const dnnl::primitive_attr& attributes) {
-  const Desc x = activation(spec.x, spec.x_layout), y = activation(spec.y, spec.y_layout);
+  const Desc x = activation(spec.x, spec.x_layout, spec.x_type), y = activation(spec.y, spec.y_layout, spec.y_type);
   const auto spatial = static_cast<std::ptrdiff_t>(spec.x.size() - 2);
   const Dims before(spec.pads.begin(), spec.pads.begin() + spatial),
       after(spec.pads.begin() + spatial, spec.pads.end());
@@ -222,7 +230,7 @@ dnnl::pooling_forward::primitive_desc pooling_desc(const DensePoolSpec& spec, co
   algorithm kind = algorithm::pooling_max;
   if (spec.kind == DensePoolSpec::Kind::kAverageWithPadding) kind = algorithm::pooling_avg_include_padding;
   if (spec.kind == DensePoolSpec::Kind::kAverageWithoutPadding) kind = algorithm::pooling_avg_exclude_padding;
-  const Desc x = activation(spec.x, spec.layout), y = activation(spec.y, spec.layout);
+  const Desc x = activation(spec.x, spec.layout, spec.type), y = activation(spec.y, spec.layout, spec.type);
   const auto spatial = static_cast<std::ptrdiff_t>(spec.kernel.size());
   const Dims before(spec.pads.begin(), spec.pads.begin() + spatial),
       after(spec.pads.begin() + spatial, spec.pads.end());
@@ -246,9 +254,9 @@ Result<DensePrimitive> DensePrimitive::convolution(const DenseConvSpec& spec, co
     w_dims[0] /= spec.groups;
     w_dims.insert(w_dims.begin(), spec.groups);
   }
-  const Desc w_any(w_dims, kF32, Tag::any), w_given(w_dims, kF32, row_major_tag(w_dims.size()));
+  const Desc w_any(w_dims, data_type(spec.x_type), Tag::any), w_given(w_dims, kF32, row_major_tag(w_dims.size()));
   const Desc b = bias.defined() ? Desc({spec.w[0]}, kF32, Tag::a) : Desc();
-  const Desc y = activation(spec.y, spec.y_layout);
+  const Desc y = activation(spec.y, spec.y_layout, spec.y_type);
   const auto pd = convolution_desc(spec, w_any, b, make_attributes(spec.epilogue, y));
 
   auto impl = std::make_shared<Impl>();
@@ -266,8 +274,8 @@ Result<DensePrimitive> DensePrimitive::convolution(const DenseConvSpec& spec, co
 
 Result<DensePrimitive> DensePrimitive::matmul(const DenseMatmulSpec& spec, const Tensor& weights, const Tensor& bias,
                                               const DensePrimitive* sibling) try {
-  const Desc x({spec.m, spec.k}, kF32, Tag::ab), y({spec.m, spec.n}, kF32, Tag::ab);
-  const Desc w_any({spec.k, spec.n}, kF32, Tag::any);
+  const Desc x({spec.m, spec.k}, data_type(spec.x_type), Tag::ab), y({spec.m, spec.n}, data_type(spec.y_type), Tag::ab);
+  const Desc w_any({spec.k, spec.n}, data_type(spec.x_type), Tag::any);
   const Desc w_given({spec.k, spec.n}, kF32, spec.w_transposed ? Tag::ba : Tag::ab);
   const Desc b = bias.defined() ? Desc({1, spec.n}, kF32, Tag::ab) : Desc();
   const auto pd = matmul_desc(x, w_any, b, y, make_attributes(spec.epilogue, y));
@@ -299,10 +307,10 @@ Result<DensePrimitive> DensePrimitive::pooling(const DensePoolSpec& spec) try {
   return refused("pooling", error);
 }
 
-Result<DensePrimitive> DensePrimitive::reorder(const Shape& shape, DenseLayout from, DenseLayout to) try {
+Result<DensePrimitive> DensePrimitive::reorder(const Shape& shape, DenseForm from, DenseForm to) try {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const Desc x = activation(shape, from), y = activation(shape, to);
+  const Desc x = activation(shape, from.layout, from.type), y = activation(shape, to.layout, to.type);
   const dnnl::reorder::primitive_desc pd(engine(), x, engine(), y, attributes);
   auto impl = std::make_shared<Impl>();
   describe(*impl, pd);
@@ -370,6 +378,7 @@ Status DenseBinding::run(const void* x, const void* residual, void* y, std::byte
 #else  // without oneDNN
 
 bool dense_available() { return false; }
+bool dense_offers_bf16() { return false; }
 
 struct DensePrimitive::Impl {
   std::string kernel;
@@ -389,7 +398,7 @@ Result<DensePrimitive> DensePrimitive::matmul(const DenseMatmulSpec&, const Tens
   return absent();
 }
 Result<DensePrimitive> DensePrimitive::pooling(const DensePoolSpec&) { return absent(); }
-Result<DensePrimitive> DensePrimitive::reorder(const Shape&, DenseLayout, DenseLayout) { return absent(); }
+Result<DensePrimitive> DensePrimitive::reorder(const Shape&, DenseForm, DenseForm) { return absent(); }
 const std::string& DensePrimitive::kernel() const { return impl_->kernel; }
 std::size_t DensePrimitive::scratch_bytes() const { return 0; }
 std::size_t DensePrimitive::weight_bytes() const { return 0; }

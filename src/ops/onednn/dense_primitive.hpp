@@ -37,6 +37,7 @@ struct DenseConvSpec {
   std::vector<std::int64_t> strides, dilations, pads;  // pads: all begins, then all ends
   std::int64_t groups = 1;
   DenseLayout x_layout = DenseLayout::kRowMajor, y_layout = DenseLayout::kRowMajor;
+  DType x_type = DType::kF32, y_type = DType::kF32;
   DenseEpilogue epilogue;
 };
 
@@ -44,6 +45,7 @@ struct DenseConvSpec {
 struct DenseMatmulSpec {
   std::int64_t m = 0, k = 0, n = 0;
   bool w_transposed = false;
+  DType x_type = DType::kF32, y_type = DType::kF32;
   DenseEpilogue epilogue;
 };
 
@@ -53,25 +55,36 @@ struct DensePoolSpec {
   Shape x, y;
   std::vector<std::int64_t> kernel, strides, dilations, pads;
   DenseLayout layout = DenseLayout::kRowMajor;  // of both sides
+  DType type = DType::kF32;
+};
+
+// One side of a change of layout.
+struct DenseForm {
+  DenseLayout layout = DenseLayout::kRowMajor;
+  DType type = DType::kF32;
 };
 
 // Whether oneDNN is built in and may be used: the active instruction set is at least AVX2. The first call limits oneDNN
 // to the active instruction set, for the life of the process.
 bool dense_available();
+// Whether it multiplies bf16 with the processor's own instructions under the active instruction set. Elsewhere it would
+// emulate them, slower than f32.
+bool dense_offers_bf16();
 
 class DenseBinding;
 
 class DensePrimitive {
  public:
-  // f32 throughout. `bias` may be undefined. With `sibling`, a primitive made from the same weights for other shapes,
-  // packed weights are shared where their layouts agree. Error: kUnsupported with oneDNN's reason.
+  // Activations in f32 or bf16 as the spec says, weights packed in the type of x, sums and bias in f32; `weights` and
+  // `bias` (may be undefined) are f32. With `sibling`, a primitive made from the same weights for other shapes, packed
+  // weights are shared where their layouts agree. Error: kUnsupported with oneDNN's reason.
   static Result<DensePrimitive> convolution(const DenseConvSpec& spec, const Tensor& weights, const Tensor& bias,
                                             const DensePrimitive* sibling = nullptr);
   static Result<DensePrimitive> matmul(const DenseMatmulSpec& spec, const Tensor& weights, const Tensor& bias,
                                        const DensePrimitive* sibling = nullptr);
   static Result<DensePrimitive> pooling(const DensePoolSpec& spec);
-  // A change of layout of an N x C x spatial tensor.
-  static Result<DensePrimitive> reorder(const Shape& shape, DenseLayout from, DenseLayout to);
+  // A change of layout or type of an N x C x spatial tensor.
+  static Result<DensePrimitive> reorder(const Shape& shape, DenseForm from, DenseForm to);
 
   // "onednn:brg:avx512_core".
   const std::string& kernel() const;
