@@ -20,6 +20,7 @@ using Times = std::vector<double>;  // ms per layer
 struct ChainOptions {
   Block block{8, 8};
   double density = 0.5;
+  DType dtype = DType::kF32;  // of both chains: activations and weights, sums in f32
   int threads = 1;
   Isa isa = Isa::kScalar;
   std::int64_t images_per_plane = 0;
@@ -68,8 +69,8 @@ class DenseChain {
   struct Stage {
     ops::DensePrimitive primitive;
     ops::DenseBinding binding;
-    float* source;
-    float* target;
+    void* source;
+    void* target;
   };
   std::vector<Stage> stages_;
   std::map<std::string, Tensor> buffers_;

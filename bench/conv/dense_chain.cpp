@@ -19,7 +19,7 @@ Result<DenseChain> DenseChain::make(const std::vector<Layer>& layers, const Chai
   }
   for (const auto& [name, size] : sizes) {
     const std::vector<float> x = conv::random_floats(size, 7, 0, 1);
-    chain.buffers_[name] = Tensor::of<float>({size}, std::span<const float>(x));
+    chain.buffers_[name] = Tensor::of<float>({size}, std::span<const float>(x)).cast(options.dtype);
   }
   std::size_t scratch = 1;
   std::uint32_t seed = 1;
@@ -34,6 +34,8 @@ Result<DenseChain> DenseChain::make(const std::vector<Layer>& layers, const Chai
                             .pads = {s.pad_top, s.pad_left, s.pad_bottom, s.pad_right},
                             .x_layout = ops::DenseLayout::kChannelsLast,
                             .y_layout = ops::DenseLayout::kChannelsLast,
+                            .x_type = options.dtype,
+                            .y_type = options.dtype,
                             .epilogue = {.fusion = {.activation = Activation::kRelu}}};
     ESPALIER_ASSIGN(auto primitive, ops::DensePrimitive::convolution(spec, weights.values, weights.bias));
     if (primitive.kernel().find("ref") != std::string::npos)
@@ -42,8 +44,7 @@ Result<DenseChain> DenseChain::make(const std::vector<Layer>& layers, const Chai
     scratch = std::max(scratch, primitive.scratch_bytes());
     ops::DenseBinding binding(primitive);
     chain.stages_.push_back({std::move(primitive), std::move(binding),
-                             chain.buffers_[layer.reads].values<float>().data(),
-                             chain.buffers_[layer.writes].values<float>().data()});
+                             chain.buffers_[layer.reads].raw(), chain.buffers_[layer.writes].raw()});
   }
   chain.scratch_ = Tensor(DType::kU8, {static_cast<std::int64_t>(scratch)});
   return chain;

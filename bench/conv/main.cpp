@@ -31,7 +31,8 @@ struct Arguments {
 int usage(const char* problem) {
   fmt::print(stderr,
              "bench_conv: {}\nusage: bench_conv --shapes FILE [--threads N] [--block RxC] [--density D] [--batch B]\n"
-             "                  [--blocks N] [--tune SECONDS] [--images-per-plane N] [--trace 1] [--json FILE|-]\n",
+             "                  [--dtype f32|bf16] [--blocks N] [--tune SECONDS] [--images-per-plane N] [--trace 1]\n"
+             "                  [--json FILE|-]\n",
              problem);
   return 2;
 }
@@ -94,15 +95,17 @@ nlohmann::json report(const Arguments& args, const std::vector<Layer>& layers, c
                     {"dense_kernel", dense.kernel(i)}});
   }
   fmt::print(stderr,
-             "block {}x{} density {} threads {} batch {}: dense {:.2f} ms, ours {:.2f} ms, {:.2f}x hot medians "
+             "{} block {}x{} density {} threads {} batch {}: dense {:.2f} ms, ours {:.2f} ms, {:.2f}x hot medians "
              "({:.2f}x minima, "
              "{:.2f}x cold medians)\n",
-             args.chain.block.rows, args.chain.block.cols, args.chain.density, args.chain.threads, args.batch,
+             to_string(args.chain.dtype), args.chain.block.rows, args.chain.block.cols, args.chain.density,
+             args.chain.threads, args.batch,
              sum_theirs, sum_ours, sum_theirs / sum_ours, min_theirs / min_ours, cold_theirs / cold_ours);
   return {{"block", fmt::format("{}x{}", args.chain.block.rows, args.chain.block.cols)},
           {"density", args.chain.density},
           {"threads", args.chain.threads},
           {"batch", args.batch},
+          {"dtype", to_string(args.chain.dtype)},
           {"isa", to_string(args.chain.isa)},
           {"compiler", __VERSION__},
           {"layers", rows},
@@ -118,6 +121,9 @@ nlohmann::json report(const Arguments& args, const std::vector<Layer>& layers, c
 Status race(const Arguments& args) {
   auto layers = read_layers(args.shapes, args.batch);
   if (!layers) return tl::unexpected<Error>(layers.error());
+  // Pairs of channels: the image gets a fourth channel. Its layer is in no sum.
+  if (args.chain.dtype == DType::kBf16)
+    for (Layer& layer : *layers) layer.shape.in_channels += layer.shape.in_channels % 2;
   const auto executor = make_executor(args.chain.threads);
   auto planar = PlanarChain::make(*layers, args.chain, *executor);
   if (!planar) return tl::unexpected<Error>(planar.error());
@@ -172,6 +178,8 @@ int main(int argc, char** argv) {
       args.tune_seconds = std::atof(value.c_str());
     else if (key == "--images-per-plane")
       args.chain.images_per_plane = std::atoi(value.c_str());
+    else if (key == "--dtype")
+      args.chain.dtype = value == "bf16" ? DType::kBf16 : DType::kF32;
     else if (key == "--trace")
       args.trace = value == "1";
     else if (key == "--json")

@@ -16,12 +16,14 @@ double now_ms() {
 }
 
 // Geometry of the plain image that a layer of stride 2 splits.
-conv::PlanarLayout image_layout(const Layer& layer, std::int64_t images_per_plane) {
+conv::PlanarLayout image_layout(const Layer& layer, std::int64_t images_per_plane, int per_slot) {
   const conv::ConvShape& s = layer.shape;
   conv::PlanarRequest request{.height = s.height, .width = s.width, .batch = s.batch};
   request.images_per_plane = images_per_plane;
-  return {conv::PlanarGeometry(request), s.in_channels, 1};
+  return {conv::PlanarGeometry(request), s.in_channels, 1, per_slot};
 }
+
+float rounded(float value, DType dtype) { return dtype == DType::kBf16 ? static_cast<float>(bf16(value)) : value; }
 
 double median(std::vector<double> v) {
   std::ranges::nth_element(v, v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2));
@@ -47,6 +49,7 @@ Result<PlanarChain> PlanarChain::make(const std::vector<Layer>& layers, const Ch
     }
     return slot;
   };
+  const int per_slot = options.dtype == DType::kBf16 ? 2 : 1;
   std::uint32_t seed = 1;
   std::size_t scratch = 0;
   for (const Layer& layer : layers) {
@@ -55,7 +58,7 @@ Result<PlanarChain> PlanarChain::make(const std::vector<Layer>& layers, const Ch
     stage.layer = layer;
     stage.weights = make_weights(layer, options.block, options.density, seed++);
     // Every image shares one halo, so that each layer finds its input on the grid that the one before it wrote.
-    stage.layouts = conv::default_layouts(s, 1, options.images_per_plane);
+    stage.layouts = conv::default_layouts(s, 1, options.images_per_plane, per_slot);
     if (s.stride_h == 1 && s.taps() == 1) {
       conv::PlanarRequest in{.height = s.height, .width = s.width, .batch = s.batch};
       in.images_per_plane = stage.layouts.output.geometry.images_per_plane();
@@ -64,21 +67,30 @@ Result<PlanarChain> PlanarChain::make(const std::vector<Layer>& layers, const Ch
     if (s.stride_h == 1) {
       stage.source = buffer(layer.reads, stage.layouts.input);
     } else {
-      stage.source = buffer(layer.reads, image_layout(layer, stage.layouts.input.geometry.images_per_plane()));
+      stage.source =
+          buffer(layer.reads, image_layout(layer, stage.layouts.input.geometry.images_per_plane(), per_slot));
       stage.phases = std::make_shared<conv::PlanarBuffer>(stage.layouts.input);
     }
     stage.target = buffer(layer.writes, stage.layouts.output);
 
     const Mask* kept = stage.weights.dense ? nullptr : &stage.weights.mask;
     const double density = stage.weights.dense ? 1 : options.density;
-    stage.candidates = conv::conv_candidates(s, stage.layouts.output.geometry, options.block, density, options.isa,
-                                             options.threads, 12, true);
+    stage.candidates = conv::conv_candidates(s, stage.layouts.output.geometry,
+                                             {.block = options.block,
+                                              .density = density,
+                                              .dtype = options.dtype,
+                                              .isa = options.isa,
+                                              .bf16_vectors = active_isa() >= Isa::kVnni && machine_features().avx512bf16,
+                                              .threads = options.threads,
+                                              .limit = 12,
+                                              .scratch = true});
     std::map<int, conv::PackedConv> packed;  // by rows of a group
     for (const conv::ConvCandidate& candidate : stage.candidates) {
       const int rows = candidate.choice.kernel->rows;
       if (!packed.contains(rows)) {
         ESPALIER_ASSIGN(packed[rows],
-                        conv::pack_conv(stage.weights.values, stage.weights.bias, kept, options.block, rows));
+                        conv::pack_conv(stage.weights.values, stage.weights.bias, kept, options.block, rows,
+                                        options.dtype));
       }
       ESPALIER_ASSIGN(auto planned,
                       conv::PlannedConv::make(s, stage.layouts.input, stage.layouts.output, packed[rows],
@@ -96,7 +108,7 @@ void PlanarChain::run(const Stage& stage, std::size_t candidate) const {
   const int tasks = options_.threads;
   if (stage.phases != nullptr) {
     const conv::PlanarLayout& in = stage.source->layout();
-    const std::int64_t channels = in.geometry.sets() * in.channels;
+    const std::int64_t channels = in.geometry.sets() * in.slot_channels();
     executor_->parallel_for(tasks, [&](std::int64_t task, int) {
       conv::planar_ops(options_.isa)
           .split_phases(in, stage.source->data(), stage.phases->layout(), stage.phases->data(),
@@ -119,6 +131,9 @@ Result<double> PlanarChain::verify() {
     const conv::ConvShape& s = stage.layer.shape;
     const conv::PlanarLayout& source = stage.source->layout();
     std::vector<float> x = conv::random_floats(s.batch * s.in_channels * s.height * s.width, 3, -1, 1);
+    Tensor w = stage.weights.values.clone();
+    for (float& value : x) value = rounded(value, options_.dtype);
+    for (float& value : w.values<float>()) value = rounded(value, options_.dtype);
     conv::planar_ops(options_.isa).from_nchw(x.data(), source, stage.source->data(), conv::plane_share(source, 0, 1));
     for (std::size_t c = 0; c < stage.candidates.size(); ++c) {
       run(stage, c);
@@ -130,12 +145,13 @@ Result<double> PlanarChain::verify() {
                                    static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(s.out_channels)),
                                    draw(s.out_height()), draw(s.out_width())};
         const double exact = std::max(
-            0.0, conv::conv_reference_at(s, x, stage.weights.values.values<float>(), &stage.weights.mask, at) +
+            0.0, conv::conv_reference_at(s, x, w.values<float>(), &stage.weights.mask, at) +
                      static_cast<double>(stage.weights.bias.values<float>()[static_cast<std::size_t>(at.channel)]));
-        const double got =
-            static_cast<double>(stage.target->data()[stage.target->layout().index(at.image, at.channel, at.y, at.x)]);
+        const double got = static_cast<double>(stage.target->value(at.image, at.channel, at.y, at.x));
         worst = std::max(worst, std::abs(exact - got));
-        if (!(std::abs(exact - got) < 1e-4))
+        // A result in bf16 is rounded to 8 bits.
+        const double rounding = options_.dtype == DType::kBf16 ? std::abs(exact) / 256 : 0;
+        if (!(std::abs(exact - got) < 1e-4 + rounding))
           return fail(ErrorCode::kInvalidData, "{} {}: image {} channel {} pixel {},{} is {}, expected {}",
                       stage.layer.shape_name(), stage.candidates[c].choice.name(), at.image, at.channel, at.y, at.x,
                       got, exact);

@@ -79,8 +79,9 @@ Option dense_option(const Graph& bound, const Node& node, const PlanSettings& se
 
 void add_planar_options(const PlanState& state, const conv::ConvShape& shape, const PlanarGrids& grids,
                         LayerOptions& layer) {
-  if (const auto fits = conv::check_conv(shape); !fits) {
-    layer.excluded.push_back({"conv_f32", fits.error().message, -1});
+  const DType dtype = state.settings.dtype;
+  if (const auto fits = conv::check_conv(shape, dtype); !fits) {
+    layer.excluded.push_back({fmt::format("conv_{}", to_string(dtype)), fits.error().message, -1});
     return;
   }
   const bool sparse = !std::holds_alternative<Dense>(layer.pattern.pattern);
@@ -88,11 +89,19 @@ void add_planar_options(const PlanState& state, const conv::ConvShape& shape, co
   const conv::PlanarGeometry output =
       grids.layout({shape.batch, shape.out_channels, shape.out_height(), shape.out_width()}, Layout::kPlanar).geometry;
   const auto candidates = conv::conv_candidates(
-      shape, output, block != nullptr ? *block : (sparse ? Block{1, 1} : Block{32, 32}), layer.pattern.density,
-      state.settings.isa, state.settings.threads, sparse ? kSparseCandidates : kDenseCandidates, true);
+      shape, output,
+      {.block = block != nullptr ? *block : (sparse ? Block{1, 1} : Block{32, 32}),
+       .density = layer.pattern.density,
+       .dtype = dtype,
+       .isa = state.settings.isa,
+       .bf16_vectors = offers_bf16_vectors(state.settings.isa),
+       .threads = state.settings.threads,
+       .limit = sparse ? kSparseCandidates : kDenseCandidates,
+       .scratch = true});
   for (const conv::ConvCandidate& candidate : candidates) {
     Option option;
     option.choice.family = ProductChoice::Family::kPlanar;
+    option.choice.dtype = dtype;
     option.choice.planar = candidate.choice;
     option.kernel = candidate.choice.name();
     option.predicted_ms = candidate.predicted_ms;

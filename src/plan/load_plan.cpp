@@ -146,6 +146,12 @@ Result<ProductChoice> choice_from_json(const Json& json, const std::string& path
       return fail(ErrorCode::kUnsupported,
                   "{}: kernel {} is not in this build; compile the model again, or with --portable", path, kernel);
     choice.planar = *parsed;
+    if (!conv::conv_kernel_runs(*parsed->kernel, active_isa(), offers_bf16_vectors(active_isa())))
+      return fail(ErrorCode::kUnsupported,
+                  "{}: kernel {} needs {}{}, which may not be used here; compile the model again on this machine, or "
+                  "with --portable",
+                  path, parsed->kernel->name, to_string(parsed->kernel->isa),
+                  parsed->kernel->bf16_vectors ? " and avx512_bf16" : "");
   } else if (family == "product") {
     choice.family = ProductChoice::Family::kProduct;
     choice.product = json.at("kernel").get<std::string>();

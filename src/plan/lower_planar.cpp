@@ -34,8 +34,9 @@ Result<conv::PackedConv> packed_weights(const Lowering& lowering, int index, int
   const auto* block = std::get_if<Block>(&pattern);
   const Mask mask = channel_mask(weights);
   const bool full = lowering.state().settings.weights == WeightUse::kDense;
-  ESPALIER_ASSIGN(conv::PackedConv packed, conv::pack_conv(weights, bias, full ? nullptr : &mask,
-                                                           block != nullptr ? *block : Block{1, 1}, rows));
+  ESPALIER_ASSIGN(conv::PackedConv packed,
+                  conv::pack_conv(weights, bias, full ? nullptr : &mask, block != nullptr ? *block : Block{1, 1}, rows,
+                                  lowering.choice(index).dtype));
   store.keep_planar(index, rows, packed);
   return packed;
 }
@@ -43,11 +44,12 @@ Result<conv::PackedConv> packed_weights(const Lowering& lowering, int index, int
 // The layouts in which stride 2 consumers of the value will read it.
 bool wants_layout(const Lowering& lowering, ValueId value, Layout layout) {
   for (const int consumer : lowering.consumers(value)) {
-    if (lowering.choice(consumer).family != ProductChoice::Family::kPlanar) continue;
+    const ProductChoice& choice = lowering.choice(consumer);
+    if (choice.family != ProductChoice::Family::kPlanar) continue;
     const Node& node = lowering.node(consumer);
     if (node.input(0) != value) continue;
     const auto shape = conv_shape_of(lowering.graph(), node);
-    if (shape && planar_input(*shape) == layout) return true;
+    if (shape && with_bf16(planar_input(*shape), choice.dtype == DType::kBf16) == layout) return true;
   }
   return false;
 }
@@ -61,17 +63,19 @@ Result<bool> lower_planar_conv(Lowering& lowering, int index) {
   const auto shape = conv_shape_of(lowering.graph(), node);
   if (!shape) return false;
 
+  const bool narrow = choice.dtype == DType::kBf16;
+  const Layout planar = with_bf16(Layout::kPlanar, narrow);
   Step step;
   step.name = step_name(lowering.graph(), node);
   step.node = index;
-  ESPALIER_ASSIGN(const int x, lowering.read(node.input(0), planar_input(*shape)));
+  ESPALIER_ASSIGN(const int x, lowering.read(node.input(0), with_bf16(planar_input(*shape), narrow)));
   step.reads = {x};
   int lies_on = -1;
   const ValueId added = node.fusion.residual, result = node.outputs[0];
   if (added != kNoValue) {
-    ESPALIER_ASSIGN(const int residual, lowering.read(added, Layout::kPlanar));
+    ESPALIER_ASSIGN(const int residual, lowering.read(added, planar));
     step.reads.push_back(residual);
-    if (residual != x && lowering.home(added) == Layout::kPlanar && lowering.is_last_use(added, index))
+    if (residual != x && lowering.home(added) == planar && lowering.is_last_use(added, index))
       lies_on = residual;
   }
   ESPALIER_ASSIGN(conv::PackedConv packed, packed_weights(lowering, index, choice.planar.kernel->rows));
@@ -80,13 +84,13 @@ Result<bool> lower_planar_conv(Lowering& lowering, int index) {
                             .low = node.fusion.low,
                             .high = node.fusion.high,
                             .phases = {}};
-  step.writes = {lowering.write(result, Layout::kPlanar, lies_on)};
-  for (const Layout phases : {Layout::kPlanarPhases, Layout::kPlanarEven}) {
+  step.writes = {lowering.write(result, planar, lies_on)};
+  for (const Layout phases : {with_bf16(Layout::kPlanarPhases, narrow), with_bf16(Layout::kPlanarEven, narrow)}) {
     if (options.phases || !wants_layout(lowering, result, phases)) continue;
     // Fused splitting works plane by plane.
     const Shape shape_of_result = *lowering.shape(result);
     if (lowering.planar(shape_of_result, phases)->geometry.images_per_plane() !=
-        lowering.planar(shape_of_result, Layout::kPlanar)->geometry.images_per_plane())
+        lowering.planar(shape_of_result, planar)->geometry.images_per_plane())
       continue;
     step.writes.push_back(lowering.write_copy(result, phases));
     options.phases = *lowering.buffer(step.writes.back()).planar;
@@ -103,19 +107,28 @@ Result<bool> lower_planar_conv(Lowering& lowering, int index) {
 
 namespace {
 
-// Emits `work` from planar operands to a planar (or plain) result.
+// bf16 where every operand is: the pairs of channels of a concatenation must stay pairs.
+Layout common_type(const Lowering& lowering, const std::vector<ValueId>& operands) {
+  const auto paired = [&](ValueId value) {
+    return is_bf16(lowering.home(value)) && (*lowering.shape(value))[1] % 2 == 0;
+  };
+  return with_bf16(Layout::kPlanar, std::all_of(operands.begin(), operands.end(), paired));
+}
+
+// Emits `work` from planar operands, all in one layout, to a planar (or plain) result.
 Status emit_planar(Lowering& lowering, int index, PlanarWork work, const std::vector<ValueId>& operands) {
   const Node& node = lowering.node(index);
+  const Layout layout = common_type(lowering, operands);
   Step step;
   step.name = step_name(lowering.graph(), node);
   step.node = index;
   for (const ValueId operand : operands) {
-    ESPALIER_ASSIGN(const int source, lowering.read(operand, Layout::kPlanar));
+    ESPALIER_ASSIGN(const int source, lowering.read(operand, layout));
     step.reads.push_back(source);
     work.parts.push_back(lowering.buffer(source).planar);
   }
   const bool to_plain = work.kind == PlanarWork::Kind::kGlobalAverage;
-  step.writes = {lowering.write(node.outputs[0], to_plain ? Layout::kPlain : Layout::kPlanar)};
+  step.writes = {lowering.write(node.outputs[0], to_plain ? Layout::kPlain : layout)};
   work.ops = lowering.planar_ops();
   work.in = work.parts[0];
   work.out = lowering.buffer(step.writes[0]).planar;
@@ -130,7 +143,7 @@ bool all_planar(const Lowering& lowering, const std::vector<ValueId>& values, bo
   for (const ValueId value : values) {
     if (value == kNoValue || !lowering.is_static_f32(value) || lowering.constant(value).defined()) return false;
     if (lowering.shape(value)->size() != 4) return false;
-    planar += lowering.home(value) == Layout::kPlanar ? 1U : 0U;
+    planar += without_bf16(lowering.home(value)) == Layout::kPlanar ? 1U : 0U;
   }
   return one_is_enough ? planar > 0 : planar == values.size();
 }

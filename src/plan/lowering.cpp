@@ -19,6 +19,15 @@ constexpr std::int64_t kMaxFolded = 1024;
 // Operators besides products that take bf16 as it is.
 constexpr std::array<std::string_view, 4> kTakeBf16 = {"MaxPool", "AveragePool", "GlobalAveragePool", "Concat"};
 
+// Where a change between a planar layout and another one stops halfway: planes are made from, and read as, plain f32 of
+// either type, but pixel-major elements of their own type only. One of the two when it need not stop.
+Layout between_types(Layout from, Layout to) {
+  if (is_planar(from) == is_planar(to)) return to;
+  const Layout planes = is_planar(from) ? from : to, other = is_planar(from) ? to : from;
+  if (without_bf16(other) == Layout::kPlain) return Layout::kPlain;
+  return with_bf16(other, is_bf16(planes));
+}
+
 ops::DenseForm dense_form(Layout layout) {
   return {without_bf16(layout) == Layout::kPlain ? ops::DenseLayout::kRowMajor : ops::DenseLayout::kChannelsLast,
           is_bf16(layout) ? DType::kBf16 : DType::kF32};
@@ -139,15 +148,10 @@ Result<int> Lowering::convert(ValueId value, int from, Layout layout) {
   target.port = -1;
   target.alias_of = -1;
   if (is_planar(layout) || is_planar(source)) {
-    // Between types in the layout that is not planar.
-    const Layout planar_side = is_planar(source) ? source : layout, other_side = is_planar(source) ? layout : source;
-    const Layout between = with_bf16(other_side, is_bf16(planar_side));
-    if (!is_planar(other_side) && between != other_side) {
-      ESPALIER_ASSIGN(const int through, is_planar(source) ? convert(value, from, between) : read(value, between));
-      buffers_[{value, between}] = through;
-      return convert(value, through, layout);
-    }
-    return convert_planar(value, from, layout);
+    const Layout between = between_types(source, layout);
+    if (between == source || between == layout) return convert_planar(value, from, layout);
+    ESPALIER_ASSIGN(const int through, read(value, between));
+    return convert(value, through, layout);
   }
   // Where the layouts place the bytes alike only the type changes, whatever the shape.
   const bool flat = same_bytes(target.shape, without_bf16(source), without_bf16(layout));
@@ -167,8 +171,9 @@ Result<int> Lowering::convert(ValueId value, int from, Layout layout) {
 // Between planar buffers and the others; phases are split from planes.
 Result<int> Lowering::convert_planar(ValueId value, int from, Layout layout) {
   using Kind = PlanarWork::Kind;
-  if (layout == Layout::kPlanarPhases || layout == Layout::kPlanarEven) {
-    ESPALIER_ASSIGN(from, read(value, Layout::kPlanar));
+  const Layout planes = with_bf16(Layout::kPlanar, is_bf16(layout));
+  if (is_planar(layout) && layout != planes) {
+    ESPALIER_ASSIGN(from, read(value, planes));
   }
   const Buffer source = buffer(from);
   Step step;
@@ -180,8 +185,11 @@ Result<int> Lowering::convert_planar(ValueId value, int from, Layout layout) {
   work.ops = planar_ops();
   work.in = source.planar;
   work.out = target.planar;
-  if (is_planar(source.layout)) {
-    work.kind = is_planar(layout) ? Kind::kSplit : (layout == Layout::kPlain ? Kind::kToPlain : Kind::kToChannelsLast);
+  if (is_planar(source.layout) && is_planar(layout)) {
+    const bool changes_type = is_bf16(source.layout) != is_bf16(layout);
+    work.kind = !changes_type ? Kind::kSplit : (is_bf16(layout) ? Kind::kNarrow : Kind::kWiden);
+  } else if (is_planar(source.layout)) {
+    work.kind = layout == Layout::kPlain ? Kind::kToPlain : Kind::kToChannelsLast;
   } else {
     work.kind = source.layout == Layout::kPlain ? Kind::kFromPlain : Kind::kFromChannelsLast;
   }

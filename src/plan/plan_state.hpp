@@ -30,6 +30,9 @@ struct PlanSettings {
   ArenaUse arena = ArenaUse::kCompact;
 };
 
+// Whether kernels with vdpbf16ps may run on this machine when `isa` is the highest level.
+bool offers_bf16_vectors(Isa isa);
+
 // How one product (Conv, Gemm, MatMul) runs.
 struct ProductChoice {
   enum class Family : std::uint8_t {

@@ -48,7 +48,8 @@ void PlanarGrids::include(const conv::ConvShape& layer) {
 }
 
 conv::PlanarLayout PlanarGrids::layout(const Shape& shape, Layout layout) const {
-  const bool halved = layout == Layout::kPlanarPhases || layout == Layout::kPlanarEven;
+  const Layout places = without_bf16(layout);
+  const bool halved = places == Layout::kPlanarPhases || places == Layout::kPlanarEven;
   const std::int64_t height = halved ? (shape[2] + 1) / 2 : shape[2], width = halved ? (shape[3] + 1) / 2 : shape[3];
   const auto found = grids_.find(root({height, width}));
   Grid grid = found == grids_.end() ? Grid{.halo = 1} : found->second;
@@ -62,7 +63,7 @@ conv::PlanarLayout PlanarGrids::layout(const Shape& shape, Layout layout) const 
   request.pitch = std::max(grid.pitch, grid.width + grid.halo);
   request.image_rows = std::max(grid.image_rows, grid.height + grid.halo);
   request.images_per_plane = conv::default_images_per_plane(grid.height, grid.width, shape[0], grid.halo);
-  return {conv::PlanarGeometry(request), shape[1], layout == Layout::kPlanarPhases ? 4 : 1};
+  return {conv::PlanarGeometry(request), shape[1], places == Layout::kPlanarPhases ? 4 : 1, is_bf16(layout) ? 2 : 1};
 }
 
 }  // namespace espalier::plan

@@ -22,11 +22,11 @@ void concat_planes(const PlanarWork& work, const Step& step, const Frame& frame,
   const auto plane_bytes = static_cast<std::size_t>(out.geometry.plane_bytes());
   const conv::PlaneRange range = conv::plane_share(out, task, tasks);
   for (std::int64_t plane = range.begin; plane < range.end; ++plane) {
-    const std::int64_t set = plane / out.channels;
-    std::int64_t channel = plane % out.channels;
+    const std::int64_t set = plane / out.planes();
+    std::int64_t channel = plane % out.planes();
     std::size_t part = 0;
-    while (channel >= work.parts[part]->channels) channel -= work.parts[part++]->channels;
-    const std::int64_t from = set * work.parts[part]->channels + channel;
+    while (channel >= work.parts[part]->planes()) channel -= work.parts[part++]->planes();
+    const std::int64_t from = set * work.parts[part]->planes() + channel;
     std::memcpy(address(frame, step.writes[0]) + static_cast<std::size_t>(plane) * plane_bytes,
                 address(frame, step.reads[part]) + static_cast<std::size_t>(from) * plane_bytes, plane_bytes);
   }
@@ -38,7 +38,7 @@ void run_planar(const PlanarWork& work, const Step& step, const Frame& frame, in
   auto* y = reinterpret_cast<float*>(address(frame, step.writes[0]));
   const conv::PlanarOps& ops = *work.ops;
   const auto channel_groups = [&](const conv::PlanarLayout& layout) {
-    return conv::range_share(layout.geometry.batch() * ((layout.channels + 15) / 16), task, tasks);
+    return conv::range_share(layout.geometry.batch() * ((layout.slot_channels() + 15) / 16), task, tasks);
   };
   switch (work.kind) {
     case Kind::kFromPlain:
@@ -49,9 +49,13 @@ void run_planar(const PlanarWork& work, const Step& step, const Frame& frame, in
       return ops.to_nchw(*work.in, x, y, conv::plane_share(*work.in, task, tasks));
     case Kind::kToChannelsLast:
       return ops.to_nhwc(*work.in, x, y, channel_groups(*work.in));
+    case Kind::kNarrow:
+      return ops.narrow(*work.out, x, y, conv::plane_share(*work.out, task, tasks));
+    case Kind::kWiden:
+      return ops.widen(*work.in, x, y, conv::plane_share(*work.in, task, tasks));
     case Kind::kSplit:
       return ops.split_phases(*work.in, x, *work.out, y,
-                              conv::range_share(work.out->geometry.sets() * work.out->channels, task, tasks));
+                              conv::range_share(work.out->geometry.sets() * work.out->slot_channels(), task, tasks));
     case Kind::kMaxPool:
       return ops.max_pool(work.pool, *work.in, x, *work.out, y, conv::plane_share(*work.out, task, tasks));
     case Kind::kAveragePool:

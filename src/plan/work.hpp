@@ -70,6 +70,8 @@ struct PlanarWork {
     kFromChannelsLast,
     kToPlain,
     kToChannelsLast,
+    kNarrow,  // planes of f32 to planes of bf16
+    kWiden,
     kSplit,  // planar to phases, or to its even rows and columns
     kMaxPool,
     kAveragePool,

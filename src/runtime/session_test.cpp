@@ -54,6 +54,53 @@ TEST(Session, RunsSparseLayersOnSparseKernels) {
   EXPECT_GE(sparse, 3) << plan.explain();
 }
 
+// What rounding weights and activations to 8 bits may change.
+void expect_near_bf16(const Tensor& found, const Tensor& expected) {
+  ASSERT_EQ(found.shape(), expected.shape());
+  float scale = 0;
+  for (const float value : expected.values<float>()) scale = std::max(scale, std::abs(value));
+  for (std::size_t i = 0; i < found.values<float>().size(); ++i)
+    ASSERT_NEAR(found.values<float>()[i], expected.values<float>()[i], 0.03 * scale) << "element " << i;
+}
+
+TEST(Session, ComputesInBf16OnEveryInstructionSet) {
+  for (const bool head : {false, true}) {
+    const Graph graph = small_network(head);
+    const Tensor image = random_tensor({3, 32, 14, 14}, 5);
+    const Tensor expected = interpret(graph, image);
+    for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512, Isa::kVnni})
+      for (const WeightUse use : {WeightUse::kSparse, WeightUse::kDense}) {
+        if (isa > active_isa()) continue;
+        const Plan plan = plan_of(graph, {.isa = isa, .dtype = DType::kBf16, .weights = use});
+        EXPECT_EQ(plan.report().dtype, "bf16");
+        Session session(plan);
+        SCOPED_TRACE(plan.explain());
+        const Tensor found = run_one(session, image);
+        EXPECT_EQ(found.dtype(), DType::kF32);
+        expect_near_bf16(found, expected);
+      }
+  }
+}
+
+TEST(Session, Bf16RoundsTheWeights) {
+  Graph graph;
+  graph.opsets[""] = 13;
+  const ValueId x = graph.add_input("image", DType::kF32, {true, {{1, ""}, {2, ""}}});
+  // 1 + 2^-9 is no bf16: it becomes 1. 1 + 2^-6 stays.
+  const ValueId w = graph.add_constant("w", Tensor::of<float>({2, 2}, {1 + 0x1p-9F, 0, 0, 1 + 0x1p-6F}));
+  graph.outputs = {graph.add_node("MatMul", {x, w})};
+  for (Node& node : graph.nodes) node.version = 13;
+  for (const Isa isa : {Isa::kScalar, active_isa()}) {
+    const Plan plan = plan_of(graph, {.isa = isa, .dtype = DType::kBf16});
+    Session session(plan);
+    const Tensor y = run_one(session, Tensor::of<float>({1, 2}, {1, 1}));
+    EXPECT_EQ(y.values<float>()[0], 1.0F) << plan.explain();
+    EXPECT_EQ(y.values<float>()[1], 1 + 0x1p-6F) << plan.explain();
+    const bool says_so = plan.explain().find("weights rounded to bf16, arithmetic in f32") != std::string::npos;
+    EXPECT_EQ(says_so, plan.report().layers[0].kernel.find("bf16") == std::string::npos) << plan.explain();
+  }
+}
+
 TEST(Session, SparseProductsOfTokens) {
   Graph graph;
   graph.opsets[""] = 13;

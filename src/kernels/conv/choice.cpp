@@ -26,6 +26,7 @@ double union_density(double density, std::int64_t block_rows, int rows) {
 double predict_ms(const ConvShape& s, const PlanarGeometry& out, const ConvChoice& choice, double density,
                   int threads) {
   const ConvKernel& kernel = *choice.kernel;
+  const double per_slot = kernel.per_slot();
   const double lanes = static_cast<double>(lanes_of(kernel.isa));
   const double slots =
       static_cast<double>(kernel.side > 0 ? kernel.tile_slots * out.images_per_plane() : out.vectors() * kLine);
@@ -33,11 +34,13 @@ double predict_ms(const ConvShape& s, const PlanarGeometry& out, const ConvChoic
   const double vectors = kernel.tile_slots / lanes;
   const double groups = ceil_div(static_cast<double>(s.out_channels), rows);
   const double tiles = ceil_div(slots, kernel.tile_slots) * static_cast<double>(out.sets());
-  const double steps = static_cast<double>(s.in_channels * s.taps()) * density;
+  const double steps = static_cast<double>(s.in_channels * s.taps()) * density / per_slot;
+  // What widens pairs multiplies each half by itself.
+  const double multiplies = per_slot == 2 && !kernel.bf16_vectors ? 2 : 1;
 
   const double units = choice.split == ConvSplit::kChannels ? groups : tiles;
   const double idle = ceil_div(units, threads) / (units / threads);
-  const double per_step = std::max(rows * vectors / 2, (rows + vectors * 1.75) / 2);
+  const double per_step = std::max(multiplies * rows * vectors / 2, (rows + vectors * 1.75) / 2);
   const double compute = groups * slots / kernel.tile_slots * static_cast<double>(out.sets()) *
                          (steps * per_step + rows * vectors * 2 + 30);
 
@@ -48,15 +51,15 @@ double predict_ms(const ConvShape& s, const PlanarGeometry& out, const ConvChoic
   const double chunk_slots =
       choice.chunk_tiles > 0 ? std::min<double>(choice.chunk_tiles * kernel.tile_slots, task_slots) : task_slots;
   const double weight_bytes = groups * steps * rows * 4 / (by_pixels ? 1 : tasks);
-  const double pixel_bytes = static_cast<double>(s.in_channels) * task_slots * 4;
-  const double panel_bytes = static_cast<double>(s.in_channels) * chunk_slots * 4;
+  const double pixel_bytes = static_cast<double>(s.in_channels) / per_slot * task_slots * 4;
+  const double panel_bytes = static_cast<double>(s.in_channels) / per_slot * chunk_slots * 4;
   const auto cost = [](double bytes) { return bytes < kL1Bytes ? 0.0 : bytes < kL2Bytes ? kL2Cost : kFarCost; };
   const double task_sets = by_pixels ? std::max(1.0, sets / tasks) : sets;
   const double task_groups = by_pixels ? groups : groups / tasks;
   const double streamed =
       pixel_bytes * task_sets * (cost(pixel_bytes) + std::max(0.0, task_groups * density - 1) * cost(panel_bytes)) +
       weight_bytes * (kFarCost + (task_slots / chunk_slots * task_sets - 1) * cost(weight_bytes)) +
-      task_groups * rows * task_slots * task_sets * 4 * kFarCost;
+      task_groups * rows / per_slot * task_slots * task_sets * 4 * kFarCost;
   return (compute * idle / tasks + streamed) / kCyclesPerMs;
 }
 
@@ -117,15 +120,20 @@ Result<ConvChoice> parse_choice(std::string_view name) {
   return choice;
 }
 
-std::vector<ConvCandidate> conv_candidates(const ConvShape& shape, const PlanarGeometry& output, Block block,
-                                           double mask_density, Isa isa, int threads, std::size_t limit, bool scratch) {
+std::vector<ConvCandidate> conv_candidates(const ConvShape& shape, const PlanarGeometry& output,
+                                           const CandidateRequest& request) {
+  const auto runs = [&](const ConvKernel& kernel) {
+    return kernel.dtype == request.dtype && conv_kernel_runs(kernel, request.isa, request.bf16_vectors);
+  };
+  const int threads = request.threads;
   Isa best = Isa::kScalar;
   for (const ConvKernel& kernel : conv_kernels())
-    if (kernel.isa <= isa) best = std::max(best, kernel.isa);
+    if (runs(kernel)) best = std::max(best, kernel.isa);
   std::vector<ConvCandidate> candidates;
   for (const ConvKernel& kernel : conv_kernels()) {
-    if (kernel.isa != best || !conv_kernel_fits(kernel, output) || (kernel.gather != nullptr && !scratch)) continue;
-    const double density = union_density(mask_density, block.rows, kernel.rows);
+    if (!runs(kernel) || kernel.isa != best || !conv_kernel_fits(kernel, output)) continue;
+    if (kernel.gather != nullptr && !request.scratch) continue;
+    const double density = union_density(request.density, request.block.rows, kernel.rows);
     const std::int64_t tiles = kernel.side > 0 ? output.images_per_plane()
                                                : (output.vectors() * kLine + kernel.tile_slots - 1) / kernel.tile_slots;
     for (const ConvSplit split : {ConvSplit::kPixels, ConvSplit::kChannels}) {
@@ -139,7 +147,7 @@ std::vector<ConvCandidate> conv_candidates(const ConvShape& shape, const PlanarG
     }
   }
   std::ranges::stable_sort(candidates, {}, &ConvCandidate::predicted_ms);
-  return best_of_both_splits(candidates, limit);
+  return best_of_both_splits(candidates, request.limit);
 }
 
 }  // namespace espalier::conv

@@ -3,6 +3,9 @@
 //   y[m, p] = activation(bias[m] + residual[m, p] + sum over kept input channels k and taps t of w[m, k, t] x[k, p +
 //   t])
 //
+// In bf16 the input, the weights and the output are rounded to it; sums, bias and epilogue stay f32, and so does what
+// is said of f32 below: a slot then holds two channels (PlanarLayout::per_slot), and channels are even in number.
+//
 // A layer is planned once (PlannedConv::make) for one input and one output layout and then run any number of times, by
 // any number of threads, each doing a share of the tasks. Nothing here starts threads or allocates while running.
 // Results are bitwise the same for every number of tasks, every split and order. A dense layer is the full pattern.
@@ -48,8 +51,9 @@ struct ConvShape {
   double dense_flops() const;  // 2 x batch x pixels x m x k x taps
 };
 
-// Whether planar kernels can run the layer at all. Error: kUnsupported with the reason in words ("groups = 32").
-Status check_conv(const ConvShape& shape);
+// Whether planar kernels can run the layer at all, in f32 or bf16. Error: kUnsupported with the reason in words
+// ("groups = 32").
+Status check_conv(const ConvShape& shape, DType dtype = DType::kF32);
 
 // How many phases the input of this layer has: 1 (stride 1, or a stride 2 that reads even rows and columns only: a 1x1
 // kernel without padding, whose input is the image of every second pixel), or 4.
@@ -69,7 +73,8 @@ GridNeeds grid_needs(const ConvShape& shape);
 struct ConvLayouts {
   PlanarLayout input, output;
 };
-ConvLayouts default_layouts(const ConvShape& shape, std::int64_t output_halo = 1, std::int64_t images_per_plane = 0);
+ConvLayouts default_layouts(const ConvShape& shape, std::int64_t output_halo = 1, std::int64_t images_per_plane = 0,
+                            int per_slot = 1);
 // Whether these two layouts serve. Error: kUnsupported saying which property does not fit.
 Status check_layouts(const ConvShape& shape, const PlanarLayout& input, const PlanarLayout& output);
 
@@ -79,13 +84,15 @@ Status check_layouts(const ConvShape& shape, const PlanarLayout& input, const Pl
 // neighbouring input channels each, ascending. A group keeps an entry when the mask keeps anything inside it.
 //   starts  [groups + 1]                       first entry of each group
 //   columns [entries]                          input channel / cols
-//   values  [entries][taps][cols][rows]        missing rows of a ragged last group are zero
+//   values  [entries][taps][cols][rows]        missing rows of a ragged last group are zero; in bf16
+//           [entries][taps][cols / 2][rows][2]: the two weights that meet a slot are adjacent
 //   bias    [groups * rows]                    zero where the layer has none
 struct PackedConv {
   std::int64_t out_channels = 0, in_channels = 0, taps = 1;
   int rows = 8, cols = 1;
-  Tensor starts, columns, values, bias;  // kI32, kI32, kF32, kF32
+  Tensor starts, columns, values, bias;  // kI32, kI32, kF32 or kBf16, kF32
 
+  int per_slot() const { return values.dtype() == DType::kBf16 ? 2 : 1; }
   std::int64_t groups() const { return (out_channels + rows - 1) / rows; }
   std::int64_t entries() const { return columns.count(); }
   // Multiply-adds done over those of the dense layer: above the mask's density when blocks are narrower than entries.
@@ -93,10 +100,11 @@ struct PackedConv {
   std::size_t bytes() const { return values.bytes() + columns.bytes() + starts.bytes() + bias.bytes(); }
 };
 
-// Packs weights [m, k, kh, kw] (f32) for kernels with groups of `rows`. `kept` is m x k (a tap is kept with its pair of
+// Packs weights [m, k, kh, kw] (f32) as `dtype` for kernels with groups of `rows`. `kept` is m x k (a tap is kept with its pair of
 // channels), nullptr for a full pattern; `bias` [m] or undefined. `block` is the pattern's block: entries become as
 // wide as it allows. Errors: kInvalidArgument for ranks, types or sizes that do not fit.
-Result<PackedConv> pack_conv(const Tensor& weights, const Tensor& bias, const Mask* kept, Block block, int rows);
+Result<PackedConv> pack_conv(const Tensor& weights, const Tensor& bias, const Mask* kept, Block block, int rows,
+                             DType dtype = DType::kF32);
 // Ranges, order and sizes, for packed weights that come from a file. Error: kInvalidData naming the first offender.
 Status validate(const PackedConv& packed);
 // The mask of a pattern of blocks.
@@ -130,11 +138,19 @@ struct ConvCandidate {
   ConvChoice choice;
   double predicted_ms = 0;
 };
-// The choices worth timing, best prediction first, at most `limit`. `mask_density` and `block` describe the pattern;
-// kernels above `isa` are left out, and those that need scratch when `scratch` is false.
-std::vector<ConvCandidate> conv_candidates(const ConvShape& shape, const PlanarGeometry& output, Block block,
-                                           double mask_density, Isa isa, int threads, std::size_t limit = 8,
-                                           bool scratch = false);
+struct CandidateRequest {
+  Block block{8, 8};  // of the pattern
+  double density = 1;
+  DType dtype = DType::kF32;
+  Isa isa = Isa::kScalar;     // kernels above it are left out
+  bool bf16_vectors = false;  // whether vdpbf16ps may be used
+  int threads = 1;
+  std::size_t limit = 8;
+  bool scratch = false;  // whether kernels that need scratch count
+};
+// The choices worth timing, best prediction first, at most `limit`.
+std::vector<ConvCandidate> conv_candidates(const ConvShape& shape, const PlanarGeometry& output,
+                                           const CandidateRequest& request);
 
 // ---- Running -----------------------------------------------------------------------------------------------------
 
@@ -146,7 +162,7 @@ struct ConvOptions {
   std::optional<PlanarLayout> phases = std::nullopt;
 };
 
-// All 64-byte aligned, in the planned layouts. `residual` has the output's layout (nullptr: none) and may be the output
+// All 64-byte aligned, in the planned layouts (slots, whatever they hold). `residual` has the output's layout (nullptr: none) and may be the output
 // itself.
 struct ConvBuffers {
   const float* input = nullptr;

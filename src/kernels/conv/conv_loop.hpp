@@ -1,11 +1,15 @@
-// The one loop of all f32 convolution kernels, over a vector type `V` (lanes_*.hpp). Include from kernel files only.
+// The one loop of all convolution kernels, over slots `S` (below, and bf16_slots_*.hpp) of an instruction set. Include
+// from kernel files only.
 //
-//   for row group g, register tile (kRows output channels x kVecs vectors of pixels):
+//   for row group g, register tile (kRows output channels x kVecs vectors of slots):
 //     acc = bias (+ residual)
-//     for kept entry (kCols input channels), tap, channel:
-//       x[v] = load(input + channel plane + tap + tile)        unaligned, kVecs loads
+//     for kept entry (kCols planes of slots), tap, plane:
+//       x[v] = load(input + plane + tap + tile)                unaligned, kVecs loads
 //       acc[r][v] += broadcast(w[r]) * x[v]                    kRows broadcasts, kRows * kVecs multiply-adds
 //     store clamp(acc), zero outside the image
+//
+// In f32 a slot is one channel. In bf16 it is two: a multiply-add then sums both products, and the rows of `acc`, f32
+// as ever, are stored two to a plane.
 //
 // Registers: kRows * kVecs + kVecs + 1. Limit: multiply-adds, kRows * kVecs / 2 cycles a step on two ports; the loads
 // of a step are kRows broadcasts and kVecs vectors that mostly straddle two lines (2 a cycle): 8 x 3 is 12 against (8 +
@@ -29,12 +33,26 @@ inline float* at(float* base, std::ptrdiff_t bytes) {
   return reinterpret_cast<float*>(reinterpret_cast<char*>(base) + bytes);
 }
 
-template <class V, int kRows, int kVecs, int kCols, bool kOneTap>
-void conv_tile(const ConvArgs& a, std::int64_t group, std::int64_t slot) {
+// Slots of one f32, over lanes `V` (lanes_*.hpp).
+template <class V>
+struct F32Slots {
+  using Lanes = V;
   using Reg = typename V::Reg;
+  static constexpr int kPerSlot = 1;
+
+  static Reg pixels(const float* p) { return V::load(p); }
+  static Reg weight(const float* p) { return V::broadcast(p); }
+  static Reg multiply_add(Reg weight, Reg pixels, Reg sum) { return V::fma(weight, pixels, sum); }
+};
+
+template <class S, int kRows, int kVecs, int kCols, bool kOneTap>
+void conv_tile(const ConvArgs& a, std::int64_t group, std::int64_t slot) {
+  using V = typename S::Lanes;
+  using Reg = typename V::Reg;
+  constexpr int kPerSlot = S::kPerSlot;
   const std::int64_t first_row = group * kRows;
   const int rows = a.out_channels - first_row < kRows ? static_cast<int>(a.out_channels - first_row) : kRows;
-  const std::ptrdiff_t tile = static_cast<std::ptrdiff_t>(first_row) * a.output_plane_stride + slot * 4;
+  const std::ptrdiff_t tile = static_cast<std::ptrdiff_t>(first_row / kPerSlot) * a.output_plane_stride + slot * 4;
 
   Reg acc[kRows][kVecs];
 #pragma GCC unroll 16
@@ -46,10 +64,14 @@ void conv_tile(const ConvArgs& a, std::int64_t group, std::int64_t slot) {
   if (a.residual != nullptr) {
     const float* residual = at(a.residual, tile);
 #pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < kRows; r += kPerSlot) {
 #pragma GCC unroll 16
-      for (int v = 0; v < kVecs; ++v) acc[r][v] = V::add(acc[r][v], V::load(residual + v * V::kWidth));
-      if (r + 1 < rows) residual = at(residual, a.output_plane_stride);
+      for (int v = 0; v < kVecs; ++v) {
+        const Reg slots = V::load(residual + v * V::kWidth);
+        acc[r][v] = V::add(acc[r][v], kPerSlot == 1 ? slots : V::lower_of(slots));
+        if constexpr (kPerSlot == 2) acc[r + 1][v] = V::add(acc[r + 1][v], V::upper_of(slots));
+      }
+      if (r + kPerSlot < rows) residual = at(residual, a.output_plane_stride);
     }
   }
 
@@ -68,14 +90,14 @@ void conv_tile(const ConvArgs& a, std::int64_t group, std::int64_t slot) {
 #pragma GCC unroll 8
       for (int col = 0; col < kCols; ++col) {
         if (col * kRows % 16 == 0) __builtin_prefetch(w + ahead, 0, 2);
-        Reg lanes[kVecs];
+        decltype(S::pixels(x)) lanes[kVecs];
 #pragma GCC unroll 16
-        for (int v = 0; v < kVecs; ++v) lanes[v] = V::load(x + v * V::kWidth);
+        for (int v = 0; v < kVecs; ++v) lanes[v] = S::pixels(x + v * V::kWidth);
 #pragma GCC unroll 16
         for (int r = 0; r < kRows; ++r) {
-          const Reg weight = V::broadcast(w + r);
+          const auto weight = S::weight(w + r);
 #pragma GCC unroll 16
-          for (int v = 0; v < kVecs; ++v) acc[r][v] = V::fma(weight, lanes[v], acc[r][v]);
+          for (int v = 0; v < kVecs; ++v) acc[r][v] = S::multiply_add(weight, lanes[v], acc[r][v]);
         }
         x = at(x, channel_stride);
         w += kRows;
@@ -89,10 +111,14 @@ void conv_tile(const ConvArgs& a, std::int64_t group, std::int64_t slot) {
   for (int v = 0; v < kVecs; ++v) pixels[v] = V::pixels(a.pixel_mask, slot + v * V::kWidth);
   float* y = at(a.output, tile);
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < kRows; r += kPerSlot) {
     if (r >= rows) break;
 #pragma GCC unroll 16
-    for (int v = 0; v < kVecs; ++v) V::store(y + v * V::kWidth, V::keep(pixels[v], V::clamp(acc[r][v], low, high)));
+    for (int v = 0; v < kVecs; ++v) {
+      Reg slots = V::clamp(acc[r][v], low, high);
+      if constexpr (kPerSlot == 2) slots = S::pair_of(slots, V::clamp(acc[r + 1][v], low, high));
+      V::store(y + v * V::kWidth, V::keep(pixels[v], slots));
+    }
     y = at(y, a.output_plane_stride);
   }
 }
@@ -104,38 +130,45 @@ constexpr int half_of(int vecs) {
 }
 
 // The last tile of a plane, narrower than the others: in pieces of `kVecs`, half of that, ...
-template <class V, int kRows, int kVecs, int kCols, bool kOneTap>
+template <class S, int kRows, int kVecs, int kCols, bool kOneTap>
 void conv_narrow_tile(const ConvArgs& a, std::int64_t group, std::int64_t slot) {
-  for (; a.slots - slot >= kVecs * V::kWidth; slot += kVecs * V::kWidth)
-    conv_tile<V, kRows, kVecs, kCols, kOneTap>(a, group, slot);
+  for (; a.slots - slot >= kVecs * S::Lanes::kWidth; slot += kVecs * S::Lanes::kWidth)
+    conv_tile<S, kRows, kVecs, kCols, kOneTap>(a, group, slot);
   if constexpr (kVecs > 1)
-    if (slot < a.slots) conv_narrow_tile<V, kRows, kVecs / 2, kCols, kOneTap>(a, group, slot);
+    if (slot < a.slots) conv_narrow_tile<S, kRows, kVecs / 2, kCols, kOneTap>(a, group, slot);
 }
 
-template <class V, int kRows, int kVecs, int kCols, bool kOneTap>
+template <class S, int kRows, int kVecs, int kCols, bool kOneTap>
 void conv_range(const ConvArgs& a) {
-  constexpr std::int64_t kTile = kVecs * V::kWidth;
+  constexpr std::int64_t kTile = kVecs * S::Lanes::kWidth;
   for (std::int64_t group = a.group_begin; group < a.group_end; ++group)
     for (std::int64_t tile = a.tile_begin; tile < a.tile_end; ++tile) {
       const std::int64_t slot = tile * kTile;
       if (a.slots - slot >= kTile)
-        conv_tile<V, kRows, kVecs, kCols, kOneTap>(a, group, slot);
+        conv_tile<S, kRows, kVecs, kCols, kOneTap>(a, group, slot);
       else
-        conv_narrow_tile<V, kRows, half_of(kVecs), kCols, kOneTap>(a, group, slot);
+        conv_narrow_tile<S, kRows, half_of(kVecs), kCols, kOneTap>(a, group, slot);
     }
+}
+
+// An entry holds 8, 4 or as few channels as a slot.
+template <class S, int kRows, int kVecs>
+void conv_with(const ConvArgs& a) {
+  constexpr int kWide = 8 / S::kPerSlot, kMiddle = 4 / S::kPerSlot;
+  const bool one_tap = a.taps == 1;
+  switch (a.cols) {
+    case kWide:
+      return one_tap ? conv_range<S, kRows, kVecs, kWide, true>(a) : conv_range<S, kRows, kVecs, kWide, false>(a);
+    case kMiddle:
+      return one_tap ? conv_range<S, kRows, kVecs, kMiddle, true>(a) : conv_range<S, kRows, kVecs, kMiddle, false>(a);
+    default:
+      return one_tap ? conv_range<S, kRows, kVecs, 1, true>(a) : conv_range<S, kRows, kVecs, 1, false>(a);
+  }
 }
 
 template <class V, int kRows, int kVecs>
 void conv_f32(const ConvArgs& a) {
-  const bool one_tap = a.taps == 1;
-  switch (a.cols) {
-    case 8:
-      return one_tap ? conv_range<V, kRows, kVecs, 8, true>(a) : conv_range<V, kRows, kVecs, 8, false>(a);
-    case 4:
-      return one_tap ? conv_range<V, kRows, kVecs, 4, true>(a) : conv_range<V, kRows, kVecs, 4, false>(a);
-    default:
-      return one_tap ? conv_range<V, kRows, kVecs, 1, true>(a) : conv_range<V, kRows, kVecs, 1, false>(a);
-  }
+  conv_with<F32Slots<V>, kRows, kVecs>(a);
 }
 
 }  // namespace

@@ -38,15 +38,21 @@ Mask random_mask(const ConvShape& s, Block block, double density, std::uint32_t 
   return mask;
 }
 
-// Everything that a case needs, and its expected result.
+void round_to_bf16(std::vector<float>& values) {
+  for (float& value : values) value = static_cast<float>(bf16(value));
+}
+
+// Everything that a case needs, and its expected result. In bf16 the operands are rounded, the result is not.
 struct Problem {
-  explicit Problem(const Case& c, std::uint32_t seed = kSeed)
-      : spec(c), mask(random_mask(c.shape, c.block, c.density, seed)) {
+  explicit Problem(const Case& c, DType type = DType::kF32, std::uint32_t seed = kSeed)
+      : spec(c), dtype(type), mask(random_mask(c.shape, c.block, c.density, seed)) {
     const ConvShape& s = c.shape;
     x = random_floats(s.batch * s.in_channels * s.height * s.width, seed + 1);
     w = random_floats(s.out_channels * s.in_channels * s.taps(), seed + 2);
     if (c.bias) bias = random_floats(s.out_channels, seed + 3);
     if (c.residual) residual = random_floats(s.batch * s.out_channels * s.out_height() * s.out_width(), seed + 4);
+    if (dtype == DType::kBf16)
+      for (std::vector<float>* operand : {&x, &w, &residual}) round_to_bf16(*operand);
     expected = conv_reference(s, x, w, bias, kept(), residual, c.activation, -0.5F, 0.75F);
   }
   const Mask* kept() const { return spec.density >= 1 ? nullptr : &mask; }
@@ -55,11 +61,24 @@ struct Problem {
     const Tensor weights =
         Tensor::of<float>({s.out_channels, s.in_channels, s.kernel_h, s.kernel_w}, std::span<const float>(w));
     const Tensor biases = bias.empty() ? Tensor() : Tensor::of<float>({s.out_channels}, std::span<const float>(bias));
-    return pack_conv(weights, biases, kept(), spec.block, rows);
+    return pack_conv(weights, biases, kept(), spec.block, rows, dtype);
   }
-  double tolerance() const { return 1.2e-7 * static_cast<double>(spec.shape.in_channels * spec.shape.taps() + 4); }
+  // Products of two bf16 are exact in f32, so both types differ from the reference by the roundings of sums. A result in
+  // bf16 is rounded to 8 bits; an activation that no clamp can do follows the store and adds its own rounding to that
+  // of its argument x, times its slope there: |x f'(x)| <= |f(x)| + 1/2 for those tested.
+  double tolerance(float value) const {
+    const double sums = 1.2e-7 * static_cast<double>(spec.shape.in_channels * spec.shape.taps() + 4);
+    if (dtype == DType::kF32) return sums;
+    const Activation a = spec.activation;
+    const bool clamps = a == Activation::kNone || a == Activation::kRelu || a == Activation::kClip;
+    return sums + (clamps ? std::abs(value) : 2 * std::abs(value) + 0.5) / 256;
+  }
+  ConvLayouts layouts() const {
+    return default_layouts(spec.shape, spec.output_halo, spec.images_per_plane, dtype == DType::kBf16 ? 2 : 1);
+  }
 
   Case spec;
+  DType dtype;
   Mask mask;
   std::vector<float> x, w, bias, residual, expected;
 };
@@ -68,11 +87,19 @@ PlanarBuffer planar_input(const Problem& p, const PlanarLayout& layout) {
   PlanarBuffer buffer(layout);
   const ConvShape& s = p.spec.shape;
   const PlanarOps ops = planar_ops(Isa::kScalar);
-  if (s.stride_h == 1)
+  if (s.stride_h == 1) {
     ops.from_nchw(p.x.data(), layout, buffer.data(), plane_share(layout, 0, 1));
-  else
-    ops.split_phases_nchw(p.x.data(), s.height, s.width, layout, buffer.data(),
-                          {0, layout.geometry.sets() * layout.channels});
+    return buffer;
+  }
+  const PlanarLayout image{PlanarGeometry({.height = s.height,
+                                           .width = s.width,
+                                           .batch = s.batch,
+                                           .images_per_plane = layout.geometry.images_per_plane()}),
+                           s.in_channels, 1, layout.per_slot};
+  PlanarBuffer whole(image);
+  ops.from_nchw(p.x.data(), image, whole.data(), plane_share(image, 0, 1));
+  ops.split_phases(image, whole.data(), layout, buffer.data(),
+                   {0, layout.geometry.sets() * layout.slot_channels()});
   return buffer;
 }
 
@@ -84,8 +111,8 @@ void expect_close(const Problem& p, const PlanarBuffer& y, const std::string& wh
     for (std::int64_t m = 0; m < s.out_channels; ++m)
       for (std::int64_t oy = 0; oy < s.out_height(); ++oy)
         for (std::int64_t ox = 0; ox < s.out_width(); ++ox, ++i) {
-          const float got = y.data()[y.layout().index(n, m, oy, ox)];
-          if (std::abs(got - p.expected[i]) <= p.tolerance()) continue;
+          const float got = y.value(n, m, oy, ox);
+          if (std::abs(got - p.expected[i]) <= p.tolerance(p.expected[i])) continue;
           if (++shown > 3) return;
           ADD_FAILURE() << where << ": image " << n << " channel " << m << " pixel " << oy << "," << ox << " is " << got
                         << ", expected " << p.expected[i] << ", seed " << kSeed;
@@ -98,7 +125,8 @@ void expect_close(const Problem& p, const PlanarBuffer& y, const std::string& wh
 // others with the first, bit by bit.
 void check_kernel(const Problem& p, const ConvKernel& kernel) {
   const Case& c = p.spec;
-  const ConvLayouts layouts = default_layouts(c.shape, c.output_halo, c.images_per_plane);
+  if (!check_conv(c.shape, kernel.dtype)) return;
+  const ConvLayouts layouts = p.layouts();
   if (!conv_kernel_fits(kernel, layouts.output.geometry)) return;
   const auto packed = p.pack(kernel.rows);
   ASSERT_TRUE(packed.has_value()) << packed.error().message;
@@ -210,8 +238,10 @@ std::vector<Case> cases() {
 class ConvKernels : public testing::TestWithParam<ConvKernel> {
  protected:
   void SetUp() override {
-    if (GetParam().isa > active_isa())
-      GTEST_SKIP() << GetParam().name << " needs " << to_string(GetParam().isa) << ", this run allows "
+    const bool vectors = active_isa() >= Isa::kVnni && machine_features().avx512bf16;
+    if (!conv_kernel_runs(GetParam(), active_isa(), vectors))
+      GTEST_SKIP() << GetParam().name << " needs " << to_string(GetParam().isa)
+                   << (GetParam().bf16_vectors ? " with avx512_bf16" : "") << ", this run allows "
                    << to_string(active_isa());
   }
   // A size of image that the kernel takes.
@@ -219,12 +249,13 @@ class ConvKernels : public testing::TestWithParam<ConvKernel> {
 };
 
 TEST_P(ConvKernels, AgreesWithReference) {
-  for (const Case& c : cases()) check_kernel(Problem(c), GetParam());
+  for (const Case& c : cases()) check_kernel(Problem(c, GetParam().dtype), GetParam());
 }
 
 TEST_P(ConvKernels, ResidualMayBeTheOutput) {
-  const Problem p({"in place", shape(16, 20, side(9), side(9), 3), {8, 8}, 0.5, Activation::kRelu, true, true});
-  const ConvLayouts layouts = default_layouts(p.spec.shape);
+  const Problem p({"in place", shape(16, 20, side(9), side(9), 3), {8, 8}, 0.5, Activation::kRelu, true, true},
+                  GetParam().dtype);
+  const ConvLayouts layouts = p.layouts();
   const PlanarBuffer x = planar_input(p, layouts.input);
   PlanarBuffer y(layouts.output);
   planar_ops(Isa::kScalar).from_nchw(p.residual.data(), layouts.output, y.data(), plane_share(layouts.output, 0, 1));
@@ -240,12 +271,14 @@ TEST_P(ConvKernels, ResidualMayBeTheOutput) {
 
 TEST_P(ConvKernels, WritesPhasesAlong) {
   for (const int phases : {1, 4}) {
-    const Problem p({"phases", shape(8, 20, side(11), side(14), 3, 1, 1, 2), {8, 8}, 0.5, Activation::kRelu});
-    const ConvLayouts layouts = default_layouts(p.spec.shape, 1, 2);
+    Case c{"phases", shape(8, 20, side(11), side(14), 3, 1, 1, 2), {8, 8}, 0.5, Activation::kRelu};
+    c.images_per_plane = 2;
+    const Problem p(c, GetParam().dtype);
+    const ConvLayouts layouts = p.layouts();
     const PlanarLayout split{
         PlanarGeometry(
             {.height = (side(11) + 1) / 2, .width = (side(14) + 1) / 2, .batch = 2, .halo = 1, .images_per_plane = 2}),
-        20, phases};
+        20, phases, GetParam().per_slot()};
     const PlanarBuffer x = planar_input(p, layouts.input);
     PlanarBuffer afterwards(split);
     for (const ConvSplit by : {ConvSplit::kChannels, ConvSplit::kPixels})
@@ -261,7 +294,8 @@ TEST_P(ConvKernels, WritesPhasesAlong) {
             planned->run({.input = x.data(), .output = y.data(), .phases = along.data(), .scratch = scratch.data()},
                          task, tasks);
           expect_close(p, y, "phases");
-          planar_ops(Isa::kScalar).split_phases(layouts.output, y.data(), split, afterwards.data(), {0, 20});
+          planar_ops(Isa::kScalar).split_phases(layouts.output, y.data(), split, afterwards.data(),
+                                                {0, split.slot_channels()});
           EXPECT_EQ(std::memcmp(along.data(), afterwards.data(), along.slots().size() * 4), 0)
               << planned->options().choice.name() << " tasks " << tasks;
           EXPECT_EQ(along.dirty_pads(), 0);
@@ -272,7 +306,7 @@ TEST_P(ConvKernels, WritesPhasesAlong) {
 
 TEST_P(ConvKernels, PrunedWeightsMeetNoNan) {
   // All of input channels 8 to 15 is NaN and pruned everywhere; the rest is finite.
-  Problem p({"nan", shape(16, 16, side(6), side(6), 3), {8, 8}, 0.5});
+  Problem p({"nan", shape(16, 16, side(6), side(6), 3), {8, 8}, 0.5}, GetParam().dtype);
   for (std::int64_t m = 0; m < 16; ++m)
     for (std::int64_t k = 0; k < 16; ++k) p.mask.keep[static_cast<std::size_t>(m * 16 + k)] = k < 8;
   std::fill(p.x.begin() + 8 * side(6) * side(6), p.x.end(), std::nanf(""));
@@ -281,7 +315,7 @@ TEST_P(ConvKernels, PrunedWeightsMeetNoNan) {
   // And a NaN that is kept stays one, under every activation.
   p.x[0] = std::nanf("");
   for (const Activation activation : {Activation::kRelu, Activation::kClip, Activation::kTanh}) {
-    const ConvLayouts layouts = default_layouts(p.spec.shape);
+    const ConvLayouts layouts = p.layouts();
     const PlanarBuffer x = planar_input(p, layouts.input);
     PlanarBuffer y(layouts.output);
     const auto planned =
@@ -289,8 +323,8 @@ TEST_P(ConvKernels, PrunedWeightsMeetNoNan) {
                           {.choice = {&GetParam(), ConvSplit::kPixels, 0}, .activation = activation, .high = 1});
     AlignedBytes scratch(planned->scratch_bytes(1));
     planned->run({.input = x.data(), .output = y.data(), .scratch = scratch.data()}, 0, 1);
-    EXPECT_TRUE(std::isnan(y.data()[y.layout().index(0, 0, 0, 0)])) << to_string(activation);
-    EXPECT_FALSE(std::isnan(y.data()[y.layout().index(0, 0, 3, 3)])) << to_string(activation);
+    EXPECT_TRUE(std::isnan(y.value(0, 0, 0, 0))) << to_string(activation);
+    EXPECT_FALSE(std::isnan(y.value(0, 0, 3, 3))) << to_string(activation);
     EXPECT_EQ(y.dirty_pads(), 0);
   }
 }
@@ -314,6 +348,25 @@ TEST(CheckConv, RefusesWithTheReason) {
   EXPECT_EQ(check_conv(s).error().message, "dilation 0x1 must be at least 1");
   s.in_channels = 0;
   EXPECT_EQ(check_conv(s).error().message, "planar convolution: every size must be at least 1");
+}
+
+TEST(CheckConv, PairsNeedEvenChannels) {
+  EXPECT_TRUE(check_conv(shape(32, 16, 8, 8, 3), DType::kBf16).has_value());
+  EXPECT_EQ(check_conv(shape(3, 16, 8, 8, 3), DType::kBf16).error().message,
+            "3 and 16 channels: planar bf16 kernels take even numbers");
+  EXPECT_EQ(pack_conv(Tensor(DType::kF32, {4, 3, 1, 1}), {}, nullptr, {}, 4, DType::kBf16).error().message,
+            "pack_conv: expected even numbers of channels for bf16, found 4x3x1x1");
+}
+
+TEST(PlannedConv, RefusesWeightsAndLayoutsOfAnotherType) {
+  const Problem p({"types", shape(16, 16, 8, 8, 3)});
+  const ConvKernel& kernel = *find_conv_kernel("conv_bf16_blk4_4x1v_scalar");
+  const auto planned = PlannedConv::make(p.spec.shape, p.layouts().input, p.layouts().output, *p.pack(4),
+                                         {.choice = {&kernel, ConvSplit::kPixels, 0}});
+  ASSERT_FALSE(planned.has_value());
+  EXPECT_EQ(planned.error().message,
+            "planar convolution: weights are f32 and slots hold 1 channels, kernel conv_bf16_blk4_4x1v_scalar needs "
+            "bf16 and 2");
 }
 
 TEST(CheckLayouts, SaysWhatDoesNotFit) {
@@ -404,23 +457,32 @@ TEST(ConvChoice, NamesParseBack) {
 TEST(ConvCandidates, StayBelowTheCeilingAndOrderByPrediction) {
   const ConvShape s = shape(64, 64, 56, 56, 3);
   const ConvLayouts layouts = default_layouts(s);
-  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512, Isa::kAmx}) {
-    const auto candidates = conv_candidates(s, layouts.output.geometry, {8, 8}, 0.5, isa, 2, 6);
-    ASSERT_FALSE(candidates.empty());
-    EXPECT_LE(candidates.size(), 6U);
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      EXPECT_LE(candidates[i].choice.kernel->isa, isa);
-      EXPECT_GT(candidates[i].predicted_ms, 0);
-      EXPECT_GE(candidates[i].predicted_ms, candidates[i > 0 ? i - 1 : 0].predicted_ms);
-    }
-  }
+  for (const DType dtype : {DType::kF32, DType::kBf16})
+    for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512, Isa::kAmx})
+      for (const bool vectors : {false, true}) {
+        const auto candidates = conv_candidates(
+            s, layouts.output.geometry,
+            {.density = 0.5, .dtype = dtype, .isa = isa, .bf16_vectors = vectors, .threads = 2, .limit = 6});
+        ASSERT_FALSE(candidates.empty());
+        EXPECT_LE(candidates.size(), 6U);
+        for (std::size_t i = 0; i < candidates.size(); ++i) {
+          const ConvKernel& kernel = *candidates[i].choice.kernel;
+          EXPECT_LE(kernel.isa, isa);
+          EXPECT_EQ(kernel.dtype, dtype);
+          EXPECT_EQ(kernel.bf16_vectors, dtype == DType::kBf16 && isa == Isa::kAmx && vectors) << kernel.name;
+          EXPECT_GT(candidates[i].predicted_ms, 0);
+          EXPECT_GE(candidates[i].predicted_ms, candidates[i > 0 ? i - 1 : 0].predicted_ms);
+        }
+      }
   // Without scratch no panel kernel; with it, only for its size of image.
   for (const std::int64_t side : {7, 14}) {
     const ConvShape small = shape(64, 64, side, side, 3);
     const PlanarGeometry output = default_layouts(small).output.geometry;
     for (const bool scratch : {false, true}) {
       bool panel = false;
-      for (const ConvCandidate& c : conv_candidates(small, output, {8, 8}, 0.5, Isa::kAvx512, 2, 40, scratch))
+      for (const ConvCandidate& c : conv_candidates(
+               small, output,
+               {.density = 0.5, .isa = Isa::kAvx512, .threads = 2, .limit = 40, .scratch = scratch}))
         panel = panel || c.choice.kernel->gather != nullptr;
       EXPECT_EQ(panel, scratch && side == 7);
     }

@@ -43,7 +43,24 @@ struct LanesAvx2 {
   static void store_first(float* p, Reg r, int count) { store_first_avx2(p, r, count); }
   static void transpose(Reg (&rows)[8]) { transpose_avx2(rows); }
 
+  // A slot's two bf16 as f32, and two f32 rounded to the bf16 of one slot (to nearest even; a NaN stays one).
+  static Reg lower_of(Reg slots) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(slots), 16)); }
+  static Reg upper_of(Reg slots) { return _mm256_and_ps(slots, _mm256_castsi256_ps(_mm256_set1_epi32(kUpper))); }
+  static Reg pair_of(Reg lower, Reg upper) {
+    return _mm256_castsi256_ps(_mm256_blend_epi16(_mm256_srli_epi32(rounded(lower), 16), rounded(upper), 0xaa));
+  }
+
  private:
+  static constexpr int kUpper = static_cast<int>(0xffff0000U);
+
+  static __m256i rounded(Reg r) {
+    const __m256i bits = _mm256_castps_si256(r);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i nearest = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
+    const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+    return _mm256_blendv_epi8(nearest, quiet, _mm256_castps_si256(_mm256_cmp_ps(r, r, _CMP_UNORD_Q)));
+  }
+
   template <int kSelect>
   static Reg pick(const float* p) {
     const __m256 both = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8), kSelect);

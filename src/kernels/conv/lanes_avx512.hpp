@@ -72,7 +72,26 @@ struct LanesAvx512 {
     }
   }
 
+  // A slot's two bf16 as f32, and two f32 rounded to the bf16 of one slot (to nearest even; a NaN stays one).
+  static Reg lower_of(Reg slots) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(slots), 16)); }
+  static Reg upper_of(Reg slots) {
+    return _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(slots), _mm512_set1_epi32(kUpper)));
+  }
+  static Reg pair_of(Reg lower, Reg upper) {
+    const __m512i high = _mm512_and_si512(rounded(upper), _mm512_set1_epi32(kUpper));
+    return _mm512_castsi512_ps(_mm512_or_si512(_mm512_srli_epi32(rounded(lower), 16), high));
+  }
+
  private:
+  static constexpr int kUpper = static_cast<int>(0xffff0000U);
+
+  static __m512i rounded(Reg r) {
+    const __m512i bits = _mm512_castps_si512(r);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    const __m512i nearest = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+    return _mm512_mask_or_epi32(nearest, _mm512_cmp_ps_mask(r, r, _CMP_UNORD_Q), bits, _mm512_set1_epi32(0x400000));
+  }
+
   static __mmask16 first(int count) { return static_cast<__mmask16>((1U << count) - 1U); }
 };
 

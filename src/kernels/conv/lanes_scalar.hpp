@@ -54,6 +54,21 @@ struct LanesScalar {
   static void store_first(float* p, Reg r, int count) {
     std::memcpy(p, &r, static_cast<std::size_t>(count) * sizeof(float));
   }
+  // A slot's two bf16 as f32, and two f32 rounded to the bf16 of one slot (to nearest even; a NaN stays one).
+  static Reg lower_of(Reg slots) { return Reg(Bits(slots) << 16); }
+  static Reg upper_of(Reg slots) { return Reg(Bits(slots) & kUpper); }
+  static Reg pair_of(Reg lower, Reg upper) { return Reg((rounded(lower) >> 16) | (rounded(upper) & kUpper)); }
+
+ private:
+  using Bits = std::uint32_t __attribute__((vector_size(16)));
+  static constexpr std::uint32_t kUpper = 0xffff0000U;
+
+  static Bits rounded(Reg r) {
+    const Bits bits = Bits(r);
+    const Bits nearest = bits + 0x7fffU + ((bits >> 16) & 1U);
+    const Mask is_nan = r != r;
+    return Bits(is_nan ? Mask(bits | 0x400000U) : Mask(nearest));
+  }
 };
 
 }  // namespace

@@ -8,10 +8,10 @@ namespace espalier::conv {
 namespace {
 
 // The widest entry that splits neither a block nor the channels: so an entry of a block pattern is kept whole.
-int entry_columns(std::int64_t channels, std::int64_t block_cols) {
+int entry_columns(std::int64_t channels, std::int64_t block_cols, int per_slot) {
   for (const int cols : {8, 4})
     if (channels % cols == 0 && block_cols % cols == 0) return cols;
-  return 1;
+  return per_slot;
 }
 
 // Which entries (of `cols` input channels) a group of rows keeps.
@@ -25,7 +25,7 @@ void kept_entries(const PackedConv& p, const Mask* kept, std::int64_t group, std
   }
 }
 
-Status check_weights(const Tensor& weights, const Tensor& bias, const Mask* kept, int rows) {
+Status check_weights(const Tensor& weights, const Tensor& bias, const Mask* kept, int rows, DType dtype) {
   const auto invalid = [](const char* what, const std::string& found) {
     return fail(ErrorCode::kInvalidArgument, "pack_conv: expected {}, found {}", what, found);
   };
@@ -36,6 +36,10 @@ Status check_weights(const Tensor& weights, const Tensor& bias, const Mask* kept
     return invalid("an f32 bias with one value per output channel", to_string(bias.shape()));
   if (kept != nullptr && (kept->rows != weights.dim(0) || kept->cols != weights.dim(1)))
     return invalid("a mask of m x k", fmt::format("{}x{}", kept->rows, kept->cols));
+  const bool paired = dtype == DType::kBf16;
+  if (dtype != DType::kF32 && !paired) return invalid("values to pack as f32 or bf16", std::string(to_string(dtype)));
+  if (paired && (weights.dim(0) % 2 != 0 || weights.dim(1) % 2 != 0))
+    return invalid("even numbers of channels for bf16", to_string(weights.shape()));
   if (rows < 1 || rows > 64) return invalid("groups of 1 to 64 rows", fmt::format("{}", rows));
   return {};
 }
@@ -47,14 +51,39 @@ double PackedConv::work_density() const {
   return dense > 0 ? static_cast<double>(entries()) * cols / dense : 0;
 }
 
-Result<PackedConv> pack_conv(const Tensor& weights, const Tensor& bias, const Mask* kept, Block block, int rows) {
-  ESPALIER_TRY(check_weights(weights, bias, kept, rows));
+namespace {
+
+// [entries][taps][cols / per_slot][rows][per_slot] of T.
+template <typename T>
+void pack_values(const Tensor& weights, const Mask* kept, PackedConv& p) {
+  const auto source = weights.values<float>();
+  const auto starts = p.starts.values<std::int32_t>(), columns = p.columns.values<std::int32_t>();
+  const std::int64_t per_slot = p.per_slot();
+  T* target = p.values.values<T>().data();
+  for (std::int64_t group = 0; group < p.groups(); ++group)
+    for (std::int32_t e = starts[static_cast<std::size_t>(group)]; e < starts[static_cast<std::size_t>(group) + 1]; ++e)
+      for (std::int64_t tap = 0; tap < p.taps; ++tap)
+        for (std::int64_t col = 0; col < p.cols; col += per_slot)
+          for (std::int64_t row = 0; row < p.rows; ++row)
+            for (std::int64_t i = 0; i < per_slot; ++i, ++target) {
+              const std::int64_t m = group * p.rows + row;
+              const std::int64_t k = columns[static_cast<std::size_t>(e)] * static_cast<std::int64_t>(p.cols) + col + i;
+              if (m >= p.out_channels || (kept != nullptr && !kept->at(m, k))) continue;
+              *target = T(source[static_cast<std::size_t>((m * p.in_channels + k) * p.taps + tap)]);
+            }
+}
+
+}  // namespace
+
+Result<PackedConv> pack_conv(const Tensor& weights, const Tensor& bias, const Mask* kept, Block block, int rows,
+                             DType dtype) {
+  ESPALIER_TRY(check_weights(weights, bias, kept, rows, dtype));
   PackedConv p;
   p.out_channels = weights.dim(0);
   p.in_channels = weights.dim(1);
   p.taps = weights.dim(2) * weights.dim(3);
   p.rows = rows;
-  p.cols = entry_columns(p.in_channels, kept == nullptr ? p.in_channels : block.cols);
+  p.cols = entry_columns(p.in_channels, kept == nullptr ? p.in_channels : block.cols, dtype == DType::kBf16 ? 2 : 1);
 
   std::vector<std::int32_t> starts{0}, columns;
   for (std::int64_t group = 0; group < p.groups(); ++group) {
@@ -65,22 +94,14 @@ Result<PackedConv> pack_conv(const Tensor& weights, const Tensor& bias, const Ma
       Tensor::of<std::int32_t>({static_cast<std::int64_t>(starts.size())}, std::span<const std::int32_t>(starts));
   p.columns =
       Tensor::of<std::int32_t>({static_cast<std::int64_t>(columns.size())}, std::span<const std::int32_t>(columns));
-  p.values = Tensor(DType::kF32, {p.entries(), p.taps, p.cols, rows});
+  p.values = Tensor(dtype, {p.entries(), p.taps, p.cols, rows});
   p.bias = Tensor(DType::kF32, {p.groups() * rows});
   if (bias.defined()) std::ranges::copy(bias.values<float>(), p.bias.values<float>().begin());
 
-  const auto source = weights.values<float>();
-  float* target = p.values.values<float>().data();
-  for (std::int64_t group = 0; group < p.groups(); ++group)
-    for (std::int32_t e = starts[static_cast<std::size_t>(group)]; e < starts[static_cast<std::size_t>(group) + 1]; ++e)
-      for (std::int64_t tap = 0; tap < p.taps; ++tap)
-        for (std::int64_t col = 0; col < p.cols; ++col)
-          for (std::int64_t row = 0; row < rows; ++row, ++target) {
-            const std::int64_t m = group * rows + row;
-            const std::int64_t k = columns[static_cast<std::size_t>(e)] * static_cast<std::int64_t>(p.cols) + col;
-            if (m >= p.out_channels || (kept != nullptr && !kept->at(m, k))) continue;
-            *target = source[static_cast<std::size_t>((m * p.in_channels + k) * p.taps + tap)];
-          }
+  if (dtype == DType::kBf16)
+    pack_values<bf16>(weights, kept, p);
+  else
+    pack_values<float>(weights, kept, p);
   return p;
 }
 
@@ -89,12 +110,13 @@ Status validate(const PackedConv& p) {
     return make_error(ErrorCode::kInvalidData, fmt::format(fmt::runtime(format), args...));
   };
   if (p.out_channels < 1 || p.in_channels < 1 || p.taps < 1 || p.rows < 1 ||
-      (p.cols != 1 && p.cols != 4 && p.cols != 8) || p.in_channels % p.cols != 0)
+      (p.cols != p.per_slot() && p.cols != 4 && p.cols != 8) || p.in_channels % p.cols != 0)
     return bad("packed convolution: sizes {} x {}, {} taps, groups of {} rows, entries of {} channels do not fit",
                p.out_channels, p.in_channels, p.taps, p.rows, p.cols);
-  if (p.starts.dtype() != DType::kI32 || p.columns.dtype() != DType::kI32 || p.values.dtype() != DType::kF32 ||
-      p.bias.dtype() != DType::kF32)
-    return bad("packed convolution: starts and columns must be i32, values and bias f32");
+  const DType values = p.values.dtype();
+  if (p.starts.dtype() != DType::kI32 || p.columns.dtype() != DType::kI32 || p.bias.dtype() != DType::kF32 ||
+      (values != DType::kF32 && values != DType::kBf16))
+    return bad("packed convolution: starts and columns must be i32, values f32 or bf16, the bias f32");
   if (p.starts.count() != p.groups() + 1 || p.values.count() != p.entries() * p.taps * p.cols * p.rows ||
       p.bias.count() != p.groups() * p.rows)
     return bad("packed convolution: {} starts, {} values and {} biases do not fit {} groups and {} entries",

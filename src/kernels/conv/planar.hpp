@@ -86,20 +86,25 @@ std::int64_t default_images_per_plane(std::int64_t height, std::int64_t width, s
 // A tensor of shape [batch, channels, height, width] in planar form. `phases` 1: the image itself. `phases` 4: the
 // image split by the parity of row and column for a consumer of stride 2; the geometry is then that of the even/even
 // phase (ceil(height / 2) x ceil(width / 2)) and plane 4 c + 2 (row parity) + (column parity) belongs to channel c.
-// Plane p of plane set s starts (s * channels * phases + p) * plane_stride slots into the buffer, which is 64-byte
-// aligned.
+// Plane p of plane set s starts (s * planes() + p) * plane_stride slots into the buffer, which is 64-byte aligned.
+// `per_slot` 1: f32. `per_slot` 2: bf16, channels in pairs: slot i of plane c holds channel 2 c in its lower half and
+// channel 2 c + 1 in its upper one, and what is said of a channel above is said of a pair.
 struct PlanarLayout {
   PlanarGeometry geometry;
   std::int64_t channels = 1;
   int phases = 1;
+  int per_slot = 1;  // divides channels
 
-  std::int64_t planes() const { return channels * phases; }
+  std::int64_t slot_channels() const { return channels / per_slot; }
+  std::int64_t planes() const { return slot_channels() * phases; }
   std::int64_t set_stride() const { return planes() * geometry.plane_stride(); }
   // A buffer ends with bytes that may be read and are never used.
   std::size_t bytes() const { return static_cast<std::size_t>(geometry.sets() * set_stride() * 4) + kGuardBytes; }
+  // The same slots seen as one f32 each: for what moves them unread.
+  PlanarLayout as_slots() const { return {geometry, slot_channels(), phases, 1}; }
   // Slot of pixel (y, x) of channel c in image n (phase 0).
   std::int64_t index(std::int64_t n, std::int64_t c, std::int64_t y, std::int64_t x) const {
-    return (n / geometry.images_per_plane()) * set_stride() + c * phases * geometry.plane_stride() +
+    return (n / geometry.images_per_plane()) * set_stride() + c / per_slot * phases * geometry.plane_stride() +
            geometry.position(n, y, x);
   }
   bool operator==(const PlanarLayout&) const = default;

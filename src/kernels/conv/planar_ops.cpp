@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <espalier/types.hpp>
 
 #include "kernels/conv/plane_loops.hpp"
 
@@ -123,11 +124,15 @@ PlanarOps planar_ops(Isa isa) {
 void PlanarOps::from_nchw(const float* nchw, const PlanarLayout& layout, float* planar,
                           PlaneRange planes) const noexcept {
   const PlanarGeometry& g = layout.geometry;
+  const std::int64_t pixels = g.height() * g.width();
   for (std::int64_t p = planes.begin; p < planes.end; ++p) clear_outside(g, planar + p * g.plane_stride());
   each_image(layout, planar, planes, [&](std::int64_t n, std::int64_t c, float* image) {
-    const float* from = nchw + (n * layout.channels + c) * g.height() * g.width();
-    for (std::int64_t y = 0; y < g.height(); ++y) {
-      std::memcpy(image + y * g.pitch(), from + y * g.width(), bytes(g.width()));
+    const float* from = nchw + (n * layout.channels + c * layout.per_slot) * pixels;
+    for (std::int64_t y = 0; y < g.height(); ++y, from += g.width()) {
+      if (layout.per_slot == 2)
+        loops_->narrow(from, from + pixels, g.width(), image + y * g.pitch());
+      else
+        std::memcpy(image + y * g.pitch(), from, bytes(g.width()));
       std::memset(image + y * g.pitch() + g.width(), 0, bytes(g.pitch() - g.width()));
     }
   });
@@ -136,11 +141,27 @@ void PlanarOps::from_nchw(const float* nchw, const PlanarLayout& layout, float* 
 void PlanarOps::to_nchw(const PlanarLayout& layout, const float* planar, float* nchw,
                         PlaneRange planes) const noexcept {
   const PlanarGeometry& g = layout.geometry;
+  const std::int64_t pixels = g.height() * g.width();
   each_image(layout, planar, planes, [&](std::int64_t n, std::int64_t c, const float* image) {
-    float* to = nchw + (n * layout.channels + c) * g.height() * g.width();
-    for (std::int64_t y = 0; y < g.height(); ++y)
-      std::memcpy(to + y * g.width(), image + y * g.pitch(), bytes(g.width()));
+    float* to = nchw + (n * layout.channels + c * layout.per_slot) * pixels;
+    for (std::int64_t y = 0; y < g.height(); ++y, to += g.width())
+      if (layout.per_slot == 2)
+        loops_->widen(image + y * g.pitch(), g.width(), to, to + pixels);
+      else
+        std::memcpy(to, image + y * g.pitch(), bytes(g.width()));
   });
+}
+
+void PlanarOps::narrow(const PlanarLayout& pairs, const float* from, float* to, PlaneRange planes) const noexcept {
+  const std::int64_t stride = pairs.geometry.plane_stride();
+  for (std::int64_t p = planes.begin; p < planes.end; ++p)
+    loops_->narrow(from + 2 * p * stride, from + (2 * p + 1) * stride, stride, to + p * stride);
+}
+
+void PlanarOps::widen(const PlanarLayout& pairs, const float* from, float* to, PlaneRange planes) const noexcept {
+  const std::int64_t stride = pairs.geometry.plane_stride();
+  for (std::int64_t p = planes.begin; p < planes.end; ++p)
+    loops_->widen(from + p * stride, stride, to + 2 * p * stride, to + (2 * p + 1) * stride);
 }
 
 void PlanarOps::from_blocked16(const float* blocked, const PlanarLayout& layout, float* planar,
@@ -155,11 +176,11 @@ void PlanarOps::to_blocked16(const PlanarLayout& layout, const float* planar, fl
 
 void PlanarOps::from_nhwc(const float* from, const PlanarLayout& layout, float* planar,
                           PlaneRange groups) const noexcept {
-  from_pixel_major(*loops_, nhwc(layout), from, layout, planar, groups);
+  from_pixel_major(*loops_, nhwc(layout.as_slots()), from, layout.as_slots(), planar, groups);
 }
 
 void PlanarOps::to_nhwc(const PlanarLayout& layout, const float* planar, float* to, PlaneRange groups) const noexcept {
-  to_pixel_major(*loops_, nhwc(layout), layout, planar, to, groups);
+  to_pixel_major(*loops_, nhwc(layout.as_slots()), layout.as_slots(), planar, to, groups);
 }
 
 void PlanarOps::split_phases(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
@@ -168,7 +189,7 @@ void PlanarOps::split_phases(const PlanarLayout& in, const float* planar, const 
   for (std::int64_t c = channels.begin; c < channels.end; ++c) {
     for (int phase = 0; phase < out.phases; ++phase)
       clear_outside(to, phases + (c * out.phases + phase) * to.plane_stride());
-    const std::int64_t set = c / out.channels, channel = c % out.channels;
+    const std::int64_t set = c / out.slot_channels(), channel = c % out.slot_channels() * in.per_slot;
     for (std::int64_t i = 0; i < to.images_per_plane(); ++i) {
       const float* image = planar + in.index(set * to.images_per_plane() + i, channel, 0, 0);
       split(*loops_, {.image = image, .rows = from.height(), .width = from.width(), .pitch = from.pitch()}, out, c, i,
@@ -180,7 +201,7 @@ void PlanarOps::split_phases(const PlanarLayout& in, const float* planar, const 
 void PlanarOps::split_phases_part(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
                                   std::int64_t set, PlaneRange slots) const noexcept {
   const PlanarGeometry& g = in.geometry;
-  for (std::int64_t c = set * in.channels; c < (set + 1) * in.channels; ++c) {
+  for (std::int64_t c = set * in.slot_channels(); c < (set + 1) * in.slot_channels(); ++c) {
     for (int phase = 0; phase < out.phases && slots.begin == 0; ++phase)
       clear_outside(out.geometry, phases + (c * out.phases + phase) * out.geometry.plane_stride());
     for (std::int64_t i = 0; i < g.images_per_plane(); ++i) {
@@ -227,9 +248,9 @@ void pool_planes(const PlaneLoops& loops, PoolArgs args, const PlanarLayout& in,
   args.out_pitch = go.pitch();
   for (std::int64_t p = planes.begin; p < planes.end; ++p) clear_outside(go, y + p * go.plane_stride());
   each_image(out, y, planes, [&](std::int64_t n, std::int64_t c, float* image) {
-    args.image = x + in.index(n, c, 0, 0);
+    args.image = x + in.index(n, c * in.per_slot, 0, 0);
     args.out = image;
-    loops.pool(args);
+    loops.of[in.per_slot - 1].pool(args);
   });
 }
 
@@ -263,7 +284,9 @@ void PlanarOps::global_average(const PlanarLayout& in, const float* x, float* y,
   const std::int64_t slots = (g.height() - 1) * g.pitch() + g.width();
   const float pixels = static_cast<float>(g.height() * g.width());
   each_image(in, x, planes, [&](std::int64_t n, std::int64_t c, const float* image) {
-    y[n * in.channels + c] = loops_->sum(image, slots) / pixels;
+    float* means = y + n * in.channels + c * in.per_slot;
+    loops_->of[in.per_slot - 1].sum(image, slots, means);
+    for (int i = 0; i < in.per_slot; ++i) means[i] /= pixels;
   });
 }
 
@@ -273,24 +296,33 @@ void PlanarOps::add(const PlanarLayout& layout, const float* a, const float* b, 
   const std::int64_t slots = g.vectors() * kLine, tail = g.plane_stride() - g.origin() - slots;
   for (std::int64_t p = planes.begin; p < planes.end; ++p) {
     const std::int64_t plane = p * g.plane_stride(), first = plane + g.origin();
-    loops_->add(a + first, b == nullptr ? nullptr : b + first, g.pixel_mask(), slots, low, high, y + first);
+    loops_->of[layout.per_slot - 1].add(a + first, b == nullptr ? nullptr : b + first, g.pixel_mask(), slots, low, high, y + first);
     std::memset(y + plane, 0, bytes(g.origin()));
     std::memset(y + first + slots, 0, bytes(tail));
   }
 }
 
 void activate_slots(float* plane, const std::uint8_t* pixel_mask, std::int64_t begin, std::int64_t end,
-                    Activation activation, float low, float high) noexcept {
-  for (std::int64_t i = begin; i < end; ++i)
-    plane[i] = (pixel_mask[i / 8] >> (i % 8) & 1) != 0 ? activate(activation, plane[i], low, high) : 0.0F;
+                    const SlotActivation& how) noexcept {
+  const auto activated = [&](float x) { return activate(how.activation, x, how.low, how.high); };
+  for (std::int64_t i = begin; i < end; ++i) {
+    if ((pixel_mask[i / 8] >> (i % 8) & 1) == 0) {
+      plane[i] = 0;
+    } else if (how.per_slot == 1) {
+      plane[i] = activated(plane[i]);
+    } else {
+      auto* pair = reinterpret_cast<bf16*>(plane + i);
+      for (int c = 0; c < 2; ++c) pair[c] = bf16(activated(static_cast<float>(pair[c])));
+    }
+  }
 }
 
 void activate_planes(const PlanarLayout& layout, float* planar, Activation activation, float low, float high,
                      PlaneRange planes) {
   const PlanarGeometry& g = layout.geometry;
   for (std::int64_t p = planes.begin; p < planes.end; ++p)
-    activate_slots(planar + p * g.plane_stride() + g.origin(), g.pixel_mask(), 0, g.vectors() * kLine, activation, low,
-                   high);
+    activate_slots(planar + p * g.plane_stride() + g.origin(), g.pixel_mask(), 0, g.vectors() * kLine,
+                   {activation, low, high, layout.per_slot});
 }
 
 }  // namespace espalier::conv

@@ -2,7 +2,8 @@
 //
 // Every function works on planes [begin, end) of a planar tensor (plane p belongs to plane set p / planes) or on what
 // its comment says, so that any split of the range over threads does. Planar results are written whole, with zero pads.
-// No allocation, no threads. The table of the best allowed instruction set is taken once: const PlanarOps ops =
+// Layouts of one call have the same number of channels per slot unless its comment says otherwise; where that is two
+// (bf16), a plane or channel of a range is that of a pair. No allocation, no threads. The table of the best allowed instruction set is taken once: const PlanarOps ops =
 // planar_ops(active_isa());
 #pragma once
 
@@ -33,7 +34,7 @@ class PlanarOps {
  public:
   explicit PlanarOps(const PlaneLoops& loops) : loops_(&loops) {}
 
-  // [batch, channels, height, width] <-> planar (phases 1).
+  // f32 [batch, channels, height, width] <-> planar (phases 1), f32 or bf16.
   void from_nchw(const float* nchw, const PlanarLayout& layout, float* planar, PlaneRange planes) const noexcept;
   void to_nchw(const PlanarLayout& layout, const float* planar, float* nchw, PlaneRange planes) const noexcept;
   // [batch, channels / 16, height, width, 16] (oneDNN's nChw16c, channels padded to 16 with zeros) <-> planar.
@@ -41,9 +42,13 @@ class PlanarOps {
   void from_blocked16(const float* blocked, const PlanarLayout& layout, float* planar,
                       PlaneRange groups) const noexcept;
   void to_blocked16(const PlanarLayout& layout, const float* planar, float* blocked, PlaneRange groups) const noexcept;
-  // [batch, height, width, channels] <-> planar; the same ranges.
+  // [batch, height, width, channels] <-> planar, both of one type; ranges over batch * ceil(slots / 16) groups of 16
+  // slots.
   void from_nhwc(const float* nhwc, const PlanarLayout& layout, float* planar, PlaneRange groups) const noexcept;
   void to_nhwc(const PlanarLayout& layout, const float* planar, float* nhwc, PlaneRange groups) const noexcept;
+  // Planes of f32 <-> the same planes of bf16; ranges over planes of pairs.
+  void narrow(const PlanarLayout& pairs, const float* from, float* to, PlaneRange planes) const noexcept;
+  void widen(const PlanarLayout& pairs, const float* from, float* to, PlaneRange planes) const noexcept;
   // The image `in` split by parity into `out` (4 phases), or its even rows and columns (1 phase); ranges over
   // channels of all sets of the output: sets * channels.
   void split_phases(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
@@ -52,7 +57,7 @@ class PlanarOps {
   // set make the whole; the one with slot 0 clears what lies outside the images.
   void split_phases_part(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
                          std::int64_t set, PlaneRange slots) const noexcept;
-  // The same straight from [batch, channels, height, width].
+  // The same straight from [batch, channels, height, width], f32 only.
   void split_phases_nchw(const float* nchw, std::int64_t height, std::int64_t width, const PlanarLayout& out,
                          float* phases, PlaneRange channels) const noexcept;
   // Pools of any window; vectorised for 3x3 and 2x2 with stride 2 and for stride 1.
@@ -60,7 +65,7 @@ class PlanarOps {
                 PlaneRange planes) const noexcept;
   void average_pool(const PoolShape& pool, const PlanarLayout& in, const float* x, const PlanarLayout& out, float* y,
                     PlaneRange planes) const noexcept;
-  // Mean over each image -> [batch, channels], row-major; ranges over planes of `in`.
+  // Mean over each image -> f32 [batch, channels], row-major; ranges over planes of `in`.
   void global_average(const PlanarLayout& in, const float* x, float* y, PlaneRange planes) const noexcept;
   // y = clamp(a + b, low, high) in one layout; b may be nullptr.
   void add(const PlanarLayout& layout, const float* a, const float* b, float low, float high, float* y,
@@ -77,7 +82,12 @@ PlanarOps planar_ops(Isa isa);
 void activate_planes(const PlanarLayout& layout, float* planar, Activation activation, float low, float high,
                      PlaneRange planes);
 // The same over slots [begin, end) of one plane, from its origin on.
+struct SlotActivation {
+  Activation activation = Activation::kNone;
+  float low = 0, high = 0;
+  int per_slot = 1;
+};
 void activate_slots(float* plane, const std::uint8_t* pixel_mask, std::int64_t begin, std::int64_t end,
-                    Activation activation, float low, float high) noexcept;
+                    const SlotActivation& how) noexcept;
 
 }  // namespace espalier::conv

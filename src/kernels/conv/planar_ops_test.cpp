@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <espalier/types.hpp>
 #include <limits>
 
 #include "kernels/conv/testing/planar_buffer.hpp"
@@ -48,6 +50,26 @@ std::vector<PlanarLayout> layouts() {
   return list;
 }
 
+// The same in bf16, and every layout.
+std::vector<PlanarLayout> pair_layouts() {
+  std::vector<PlanarLayout> list = layouts();
+  for (PlanarLayout& layout : list) {
+    layout.channels += layout.channels % 2;
+    layout.per_slot = 2;
+  }
+  return list;
+}
+std::vector<PlanarLayout> all_layouts() {
+  std::vector<PlanarLayout> list = layouts();
+  for (const PlanarLayout& layout : pair_layouts()) list.push_back(layout);
+  return list;
+}
+
+// What a layout keeps of a value.
+float kept(const PlanarLayout& layout, float value) {
+  return layout.per_slot == 1 ? value : static_cast<float>(bf16(value));
+}
+
 class PlanarOpsOn : public testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
@@ -62,8 +84,10 @@ std::int64_t count_of(const PlanarLayout& l) {
 }
 
 TEST_P(PlanarOpsOn, NchwThereAndBack) {
-  for (const PlanarLayout& layout : layouts()) {
-    const std::vector<float> x = random_floats(count_of(layout), 1);
+  for (const PlanarLayout& layout : all_layouts()) {
+    std::vector<float> x = random_floats(count_of(layout), 1);
+    x[0] = 1.00390625F;  // halfway between two bf16: to the even one
+    x[1] = kInfinity;
     std::vector<float> back(x.size());
     PlanarBuffer planar(layout);
     for (int task = 0; task < 3; ++task) ops().from_nchw(x.data(), layout, planar.data(), plane_share(layout, task, 3));
@@ -71,7 +95,57 @@ TEST_P(PlanarOpsOn, NchwThereAndBack) {
     EXPECT_TRUE(planar.canaries_intact());
     for (int task = 0; task < 3; ++task)
       ops().to_nchw(layout, planar.data(), back.data(), plane_share(layout, task, 3));
+    for (float& value : x) value = kept(layout, value);
     EXPECT_EQ(back, x);
+  }
+}
+
+TEST_P(PlanarOpsOn, PairsKeepNan) {
+  const PlanarLayout layout{PlanarGeometry({.height = 3, .width = 19}), 2, 1, 2};
+  std::vector<float> x(static_cast<std::size_t>(count_of(layout)), std::bit_cast<float>(0x7f800001U)), back(x);
+  PlanarBuffer planar(layout);
+  ops().from_nchw(x.data(), layout, planar.data(), {0, 1});
+  ops().to_nchw(layout, planar.data(), back.data(), {0, 1});
+  for (const float value : back) EXPECT_TRUE(std::isnan(value));
+}
+
+TEST_P(PlanarOpsOn, PlanesNarrowAndWiden) {
+  for (const PlanarLayout& pairs : pair_layouts()) {
+    PlanarLayout single = pairs;
+    single.per_slot = 1;
+    const std::vector<float> x = random_floats(count_of(pairs), 8);
+    PlanarBuffer wide(single), expected(pairs), narrow(pairs), back(single);
+    ops().from_nchw(x.data(), single, wide.data(), plane_share(single, 0, 1));
+    ops().from_nchw(x.data(), pairs, expected.data(), plane_share(pairs, 0, 1));
+    for (int task = 0; task < 3; ++task)
+      ops().narrow(pairs, wide.data(), narrow.data(), plane_share(pairs, task, 3));
+    EXPECT_EQ(std::memcmp(narrow.slots().data(), expected.slots().data(), narrow.slots().size() * 4), 0);
+    for (int task = 0; task < 3; ++task) ops().widen(pairs, narrow.data(), back.data(), plane_share(pairs, task, 3));
+    EXPECT_TRUE(narrow.canaries_intact() && back.canaries_intact());
+    EXPECT_EQ(back.dirty_pads(), 0);
+    for (std::int64_t c = 0; c < pairs.channels; ++c) ASSERT_EQ(back.value(0, c, 0, 0), narrow.value(0, c, 0, 0));
+  }
+}
+
+TEST_P(PlanarOpsOn, PixelMajorPairsThereAndBack) {
+  for (const PlanarLayout& layout : pair_layouts()) {
+    const PlanarGeometry& g = layout.geometry;
+    const std::int64_t pixels = g.height() * g.width(), groups = g.batch() * ((layout.slot_channels() + 15) / 16);
+    const std::vector<float> x = random_floats(count_of(layout), 2);
+    std::vector<bf16> nhwc(x.size()), back(x.size());
+    for (std::int64_t n = 0; n < g.batch(); ++n)
+      for (std::int64_t c = 0; c < layout.channels; ++c)
+        for (std::int64_t p = 0; p < pixels; ++p)
+          nhwc[static_cast<std::size_t>((n * pixels + p) * layout.channels + c)] =
+              bf16(x[static_cast<std::size_t>((n * layout.channels + c) * pixels + p)]);
+    PlanarBuffer planar(layout), expected(layout);
+    ops().from_nchw(x.data(), layout, expected.data(), plane_share(layout, 0, 1));
+    for (int task = 0; task < 2; ++task)
+      ops().from_nhwc(reinterpret_cast<const float*>(nhwc.data()), layout, planar.data(),
+                      range_share(groups, task, 2));
+    EXPECT_EQ(std::memcmp(planar.slots().data(), expected.slots().data(), planar.slots().size() * 4), 0);
+    ops().to_nhwc(layout, planar.data(), reinterpret_cast<float*>(back.data()), {0, groups});
+    EXPECT_EQ(std::memcmp(back.data(), nhwc.data(), nhwc.size() * sizeof(bf16)), 0);
   }
 }
 
@@ -154,7 +228,7 @@ float pooled(const PoolShape& p, const PlanarBuffer& x, bool mean, std::int64_t 
       const std::int64_t iy = oy * p.stride_h + ky - p.pad_top, ix = ox * p.stride_w + kx - p.pad_left;
       padded += iy < g.height() + p.pad_bottom && ix < g.width() + p.pad_right;
       if (iy < 0 || ix < 0 || iy >= g.height() || ix >= g.width()) continue;
-      const float value = x.data()[x.layout().index(n, c, iy, ix)];
+      const float value = x.value(n, c, iy, ix);
       highest = std::max(highest, value);
       sum += static_cast<double>(value);
       ++inside;
@@ -172,7 +246,7 @@ TEST_P(PlanarOpsOn, PoolsAgree) {
       {5, 4, 3, 3, 2, 1, 1, 2},
       {5, 5, 1, 1},
   };
-  for (const PlanarLayout& layout : layouts())
+  for (const PlanarLayout& layout : all_layouts())
     for (const PoolShape& p : shapes)
       for (const bool mean : {false, true}) {
         const PlanarGeometry& g = layout.geometry;
@@ -183,7 +257,7 @@ TEST_P(PlanarOpsOn, PoolsAgree) {
                                                .width = cols / p.stride_w + 1,
                                                .batch = g.batch(),
                                                .images_per_plane = 1}),
-                               layout.channels};
+                               layout.channels, 1, layout.per_slot};
         // Negative everywhere: zero padding must not win a maximum.
         const std::vector<float> values = random_floats(count_of(layout), 4, -2, -1);
         PlanarBuffer x(layout), y(out);
@@ -197,29 +271,35 @@ TEST_P(PlanarOpsOn, PoolsAgree) {
           for (std::int64_t c = 0; c < layout.channels; ++c)
             for (std::int64_t oy = 0; oy < out.geometry.height(); ++oy)
               for (std::int64_t ox = 0; ox < out.geometry.width(); ++ox)
-                ASSERT_NEAR(y.data()[out.index(n, c, oy, ox)], pooled(p, x, mean, n, c, oy, ox), mean ? 1e-6 : 0.0)
+                ASSERT_NEAR(y.value(n, c, oy, ox), pooled(p, x, mean, n, c, oy, ox),
+                            !mean ? 0.0 : layout.per_slot == 1 ? 1e-6 : 2.0 / 256)
                     << (mean ? "mean " : "max ") << p.kernel_h << "x" << p.kernel_w << " at " << n << "," << c << ","
                     << oy << "," << ox;
       }
 }
 
 TEST_P(PlanarOpsOn, MaximumKeepsNan) {
-  const PlanarLayout layout{PlanarGeometry({.height = 40, .width = 40}), 1};
-  const PlanarLayout out{PlanarGeometry({.height = 20, .width = 20}), 1};
-  std::vector<float> values = random_floats(count_of(layout), 5);
-  values[0] = values[20 * 40 + 20] = std::nanf("");
-  PlanarBuffer x(layout), y(out);
-  ops().from_nchw(values.data(), layout, x.data(), {0, 1});
-  ops().max_pool({}, layout, x.data(), out, y.data(), {0, 1});
-  EXPECT_TRUE(std::isnan(y.data()[out.index(0, 0, 0, 0)]));
-  EXPECT_TRUE(std::isnan(y.data()[out.index(0, 0, 10, 10)]));
-  EXPECT_FALSE(std::isnan(y.data()[out.index(0, 0, 5, 5)]));
+  for (const int per_slot : {1, 2}) {
+    const PlanarLayout layout{PlanarGeometry({.height = 40, .width = 40}), per_slot, 1, per_slot};
+    const PlanarLayout out{PlanarGeometry({.height = 20, .width = 20}), per_slot, 1, per_slot};
+    std::vector<float> values = random_floats(count_of(layout), 5);
+    values[0] = values[20 * 40 + 20] = std::nanf("");
+    PlanarBuffer x(layout), y(out);
+    ops().from_nchw(values.data(), layout, x.data(), {0, 1});
+    ops().max_pool({}, layout, x.data(), out, y.data(), {0, 1});
+    EXPECT_TRUE(std::isnan(y.value(0, 0, 0, 0)));
+    EXPECT_TRUE(std::isnan(y.value(0, 0, 10, 10)));
+    EXPECT_FALSE(std::isnan(y.value(0, 0, 5, 5)));
+    EXPECT_FALSE(std::isnan(y.value(0, per_slot - 1, 5, 5)));
+  }
 }
 
 TEST_P(PlanarOpsOn, AddsClampsAndAverages) {
-  for (const PlanarLayout& layout : layouts()) {
+  for (const PlanarLayout& layout : all_layouts()) {
     const PlanarGeometry& g = layout.geometry;
-    const std::vector<float> va = random_floats(count_of(layout), 6), vb = random_floats(count_of(layout), 7);
+    std::vector<float> va = random_floats(count_of(layout), 6), vb = random_floats(count_of(layout), 7);
+    for (float& value : va) value = kept(layout, value);
+    for (float& value : vb) value = kept(layout, value);
     PlanarBuffer a(layout), b(layout), y(layout);
     ops().from_nchw(va.data(), layout, a.data(), plane_share(layout, 0, 1));
     ops().from_nchw(vb.data(), layout, b.data(), plane_share(layout, 0, 1));
@@ -229,7 +309,7 @@ TEST_P(PlanarOpsOn, AddsClampsAndAverages) {
     EXPECT_TRUE(y.canaries_intact());
     std::vector<float> sums(va.size()), means(static_cast<std::size_t>(g.batch() * layout.channels));
     ops().to_nchw(layout, y.data(), sums.data(), plane_share(layout, 0, 1));
-    for (std::size_t i = 0; i < sums.size(); ++i) ASSERT_EQ(sums[i], std::max(va[i] + vb[i], 0.0F));
+    for (std::size_t i = 0; i < sums.size(); ++i) ASSERT_EQ(sums[i], kept(layout, std::max(va[i] + vb[i], 0.0F)));
     ops().global_average(layout, y.data(), means.data(), plane_share(layout, 0, 1));
     const auto pixels = static_cast<std::size_t>(g.height() * g.width());
     for (std::size_t i = 0; i < means.size(); ++i) {
@@ -239,7 +319,7 @@ TEST_P(PlanarOpsOn, AddsClampsAndAverages) {
     }
     activate_planes(layout, y.data(), Activation::kSigmoid, 0, 0, plane_share(layout, 0, 1));
     EXPECT_EQ(y.dirty_pads(), 0);
-    EXPECT_EQ(y.data()[layout.index(0, 0, 0, 0)], activate(Activation::kSigmoid, sums[0]));
+    EXPECT_EQ(y.value(0, 0, 0, 0), kept(layout, activate(Activation::kSigmoid, sums[0])));
   }
 }
 

@@ -41,15 +41,24 @@ struct TransposeArgs {
   std::int64_t pixel_stride = 16, plane_stride = 0;
 };
 
-struct PlaneLoops {
-  void (*split)(const SplitArgs& args);
+// What computes with a slot's values.
+struct SlotLoops {
   void (*pool)(const PoolArgs& args);
-  void (*to_planes)(const TransposeArgs& args);
-  void (*from_planes)(const TransposeArgs& args);
   // y[i] = clamp(a[i] + b[i]) where the mask says so, else 0, for `slots` (a multiple of 16); b may be nullptr.
   void (*add)(const float* a, const float* b, const std::uint8_t* mask, std::int64_t slots, float low, float high,
               float* y);
-  float (*sum)(const float* x, std::int64_t count);
+  // One sum per channel of a slot.
+  void (*sum)(const float* x, std::int64_t count, float* sums);
+};
+
+struct PlaneLoops {
+  void (*split)(const SplitArgs& args);
+  void (*to_planes)(const TransposeArgs& args);
+  void (*from_planes)(const TransposeArgs& args);
+  SlotLoops of[2];  // by channels of a slot: f32, pairs of bf16
+  // Two rows of f32 to pairs of bf16, and back.
+  void (*narrow)(const float* lower, const float* upper, std::int64_t count, float* pairs);
+  void (*widen)(const float* pairs, std::int64_t count, float* lower, float* upper);
 };
 
 extern const PlaneLoops kPlaneLoopsScalar, kPlaneLoopsAvx2, kPlaneLoopsAvx512;

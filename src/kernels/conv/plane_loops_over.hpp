@@ -3,6 +3,7 @@
 // times from L1.
 #pragma once
 
+#include "kernels/conv/lanes_pairs.hpp"
 #include "kernels/conv/plane_loops.hpp"
 
 namespace espalier::conv {
@@ -53,24 +54,23 @@ void split_image(const SplitArgs& a) {
 }
 
 // One output of a pool, windows cut at the edges.
-inline float pool_one(const PoolArgs& a, std::int64_t oy, std::int64_t ox) {
+template <class V>
+void pool_one(const PoolArgs& a, std::int64_t oy, std::int64_t ox, float* out) {
   const std::int64_t y0 = oy * a.stride_h - a.pad_top, x0 = ox * a.stride_w - a.pad_left;
   const std::int64_t y_begin = most(y0, 0), y_end = least(y0 + a.kernel_h, a.rows);
   const std::int64_t x_begin = most(x0, 0), x_end = least(x0 + a.kernel_w, a.width);
-  float sum = 0, highest = -__builtin_inff();
-  bool nan = false;
+  const float lowest = -__builtin_inff();
+  auto best = a.mean ? V::zero() : V::broadcast(&lowest);
   for (std::int64_t y = y_begin; y < y_end; ++y)
     for (std::int64_t x = x_begin; x < x_end; ++x) {
-      const float value = a.image[y * a.pitch + x];
-      nan = nan || value != value;
-      sum += value;
-      if (value > highest) highest = value;
+      const auto value = V::load_first(a.image + y * a.pitch + x, 1);
+      best = a.mean ? V::add(best, value) : V::max_nan(best, value);
     }
-  if (!a.mean) return nan ? __builtin_nanf("") : highest;
   const std::int64_t padded =
       (least(y0 + a.kernel_h, a.rows + a.pad_bottom) - y0) * (least(x0 + a.kernel_w, a.width + a.pad_right) - x0);
   const std::int64_t inside = (y_end - y_begin) * (x_end - x_begin);
-  return sum / static_cast<float>(a.include_pad ? padded : inside);
+  const float scale = 1.0F / static_cast<float>(a.include_pad ? padded : inside);
+  V::store_first(out, a.mean ? V::mul(best, V::broadcast(&scale)) : best, 1);
 }
 
 template <class V>
@@ -88,7 +88,7 @@ void pool_image(const PoolArgs& a) {
     const std::int64_t y_begin = most(y0, 0), y_end = least(y0 + a.kernel_h, a.rows);
     const std::int64_t padded_rows = least(y0 + a.kernel_h, a.rows + a.pad_bottom) - y0;
     const float scale = 1.0F / static_cast<float>((a.include_pad ? padded_rows : y_end - y_begin) * a.kernel_w);
-    for (std::int64_t x = 0; x < left; ++x) out[x] = pool_one(a, oy, x);
+    for (std::int64_t x = 0; x < left; ++x) pool_one<V>(a, oy, x, out + x);
     for (std::int64_t x = left; x < right; x += V::kWidth) {
       const float* from = a.image + x * a.stride_w - a.pad_left;
       const float lowest = -__builtin_inff();
@@ -102,7 +102,7 @@ void pool_image(const PoolArgs& a) {
       if (a.mean) best = V::mul(best, V::broadcast(&scale));
       V::store_first(out + x, best, static_cast<int>(least(right - x, V::kWidth)));
     }
-    for (std::int64_t x = right; x < a.out_width; ++x) out[x] = pool_one(a, oy, x);
+    for (std::int64_t x = right; x < a.out_width; ++x) pool_one<V>(a, oy, x, out + x);
     for (std::int64_t x = a.out_width; x < a.out_pitch; ++x) out[x] = 0;
   }
 }
@@ -151,11 +151,7 @@ void add_slots(const float* a, const float* b, const std::uint8_t* mask, std::in
 }
 
 template <class V>
-float sum_slots(const float* x, std::int64_t count) {
-  auto sum = V::zero();
-  std::int64_t i = 0;
-  for (; i + V::kWidth <= count; i += V::kWidth) sum = V::add(sum, V::load(x + i));
-  if (i < count) sum = V::add(sum, V::load_first(x + i, static_cast<int>(count - i)));
+float sum_lanes(typename V::Reg sum) {
   float lanes[V::kWidth];
   V::store(lanes, sum);
   float total = 0;
@@ -164,8 +160,59 @@ float sum_slots(const float* x, std::int64_t count) {
 }
 
 template <class V>
+auto sum_of(const float* x, std::int64_t count) {
+  auto sum = V::zero();
+  std::int64_t i = 0;
+  for (; i + V::kWidth <= count; i += V::kWidth) sum = V::add(sum, V::load(x + i));
+  return i < count ? V::add(sum, V::load_first(x + i, static_cast<int>(count - i))) : sum;
+}
+
+template <class V>
+void sum_slots(const float* x, std::int64_t count, float* sums) {
+  sums[0] = sum_lanes<V>(sum_of<V>(x, count));
+}
+
+template <class V>
+void sum_pairs(const float* x, std::int64_t count, float* sums) {
+  const auto sum = sum_of<LanesPairs<V>>(x, count);
+  sums[0] = sum_lanes<V>(sum.lower);
+  sums[1] = sum_lanes<V>(sum.upper);
+}
+
+template <class V>
+void narrow_rows(const float* lower, const float* upper, std::int64_t count, float* pairs) {
+  std::int64_t i = 0;
+  for (; i + V::kWidth <= count; i += V::kWidth)
+    V::store(pairs + i, V::pair_of(V::load(lower + i), V::load(upper + i)));
+  const int rest = static_cast<int>(count - i);
+  if (rest > 0)
+    V::store_first(pairs + i, V::pair_of(V::load_first(lower + i, rest), V::load_first(upper + i, rest)), rest);
+}
+
+template <class V>
+void widen_rows(const float* pairs, std::int64_t count, float* lower, float* upper) {
+  std::int64_t i = 0;
+  for (; i + V::kWidth <= count; i += V::kWidth) {
+    const auto slots = V::load(pairs + i);
+    V::store(lower + i, V::lower_of(slots));
+    V::store(upper + i, V::upper_of(slots));
+  }
+  const int rest = static_cast<int>(count - i);
+  if (rest <= 0) return;
+  const auto slots = V::load_first(pairs + i, rest);
+  V::store_first(lower + i, V::lower_of(slots), rest);
+  V::store_first(upper + i, V::upper_of(slots), rest);
+}
+
+template <class V>
 constexpr PlaneLoops plane_loops() {
-  return {split_image<V>, pool_image<V>, to_planes<V>, from_planes<V>, add_slots<V>, sum_slots<V>};
+  using Pairs = LanesPairs<V>;
+  return {.split = split_image<V>,
+          .to_planes = to_planes<V>,
+          .from_planes = from_planes<V>,
+          .of = {{pool_image<V>, add_slots<V>, sum_slots<V>}, {pool_image<Pairs>, add_slots<Pairs>, sum_pairs<V>}},
+          .narrow = narrow_rows<V>,
+          .widen = widen_rows<V>};
 }
 
 }  // namespace

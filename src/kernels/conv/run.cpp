@@ -60,10 +60,16 @@ struct Share {
 
 Result<PlannedConv> PlannedConv::make(const ConvShape& shape, const PlanarLayout& input, const PlanarLayout& output,
                                       PackedConv weights, const ConvOptions& options) {
-  ESPALIER_TRY(check_conv(shape));
-  ESPALIER_TRY(check_layouts(shape, input, output));
   if (options.choice.kernel == nullptr)
     return fail(ErrorCode::kInvalidArgument, "planar convolution: no kernel chosen");
+  const ConvKernel& kernel = *options.choice.kernel;
+  ESPALIER_TRY(check_conv(shape, kernel.dtype));
+  ESPALIER_TRY(check_layouts(shape, input, output));
+  if (weights.values.dtype() != kernel.dtype || output.per_slot != kernel.per_slot())
+    return fail(ErrorCode::kInvalidArgument,
+                "planar convolution: weights are {} and slots hold {} channels, kernel {} needs {} and {}",
+                to_string(weights.values.dtype()), output.per_slot, kernel.name, to_string(kernel.dtype),
+                kernel.per_slot());
   if (weights.rows != options.choice.kernel->rows || weights.out_channels != shape.out_channels ||
       weights.in_channels != shape.in_channels || weights.taps != shape.taps())
     return fail(
@@ -81,7 +87,7 @@ Result<PlannedConv> PlannedConv::make(const ConvShape& shape, const PlanarLayout
     const PlanarGeometry& phase = options.phases->geometry;
     if (options.phases->channels != shape.out_channels || phase.height() != (shape.out_height() + 1) / 2 ||
         phase.width() != (shape.out_width() + 1) / 2 || phase.batch() != shape.batch ||
-        phase.images_per_plane() != output.geometry.images_per_plane())
+        phase.images_per_plane() != output.geometry.images_per_plane() || options.phases->per_slot != output.per_slot)
       return fail(ErrorCode::kInvalidArgument, "planar convolution: the phase layout does not fit the output {}x{}",
                   shape.out_height(), shape.out_width());
   }
@@ -115,7 +121,7 @@ std::int64_t PlannedConv::tiles() const {
 
 std::int64_t PlannedConv::panel_floats() const {
   if (options_.choice.kernel->gather == nullptr) return 0;
-  const std::int64_t rows = shape_.in_channels * shape_.taps();
+  const std::int64_t rows = input_.slot_channels() * shape_.taps();
   return (rows * options_.choice.kernel->tile_slots + kLine - 1) / kLine * kLine;
 }
 
@@ -127,13 +133,13 @@ void PlannedConv::run(const ConvBuffers& buffers, int task, int tasks) const noe
   const PlanarGeometry &in = input_.geometry, &out = output_.geometry;
   const Bounds bounds = bounds_of(options_);
   ConvArgs args;
-  args.values = weights_.values.values<float>().data();
+  args.values = static_cast<const float*>(weights_.values.raw());
   args.starts = weights_.starts.values<std::int32_t>().data();
   args.columns = weights_.columns.values<std::int32_t>().data();
   args.bias = weights_.bias.values<float>().data();
   args.out_channels = shape_.out_channels;
   args.taps = static_cast<int>(weights_.taps);
-  args.cols = weights_.cols;
+  args.cols = weights_.cols / weights_.per_slot();
   args.input_channel_stride = static_cast<std::ptrdiff_t>(input_.phases * in.plane_bytes());
   args.tap_offsets = tap_offsets_.data();
   args.output_plane_stride = static_cast<std::ptrdiff_t>(out.plane_bytes());
@@ -143,7 +149,7 @@ void PlannedConv::run(const ConvBuffers& buffers, int task, int tasks) const noe
   args.high = bounds.high;
 
   args.panel = reinterpret_cast<float*>(buffers.scratch) + task * panel_floats();
-  args.in_channels = shape_.in_channels;
+  args.in_channels = input_.slot_channels();
   args.pitch = out.pitch();
   args.image_stride = out.image_stride();
   args.images = out.images_per_plane();
@@ -203,18 +209,20 @@ void PlannedConv::run_set(ConvArgs args, std::int64_t set, const ConvBuffers& bu
 
 void PlannedConv::follow_up(const ConvArgs& args, std::int64_t set, const ConvBuffers& buffers) const noexcept {
   const std::int64_t rows = options_.choice.kernel->rows, tile = tile_slots();
-  const std::int64_t first = args.group_begin * rows, last = std::min(args.group_end * rows, shape_.out_channels);
+  const int per_slot = output_.per_slot;
+  const std::int64_t first = args.group_begin * rows / per_slot,
+                     last = std::min(args.group_end * rows, shape_.out_channels) / per_slot;
   if (!bounds_of(options_).exact) {
     const std::int64_t begin = args.tile_begin * tile, end = std::min(args.tile_end * tile, args.slots);
     for (std::int64_t m = first; m < last; ++m)
       activate_slots(args.output + m * output_.geometry.plane_stride(), args.pixel_mask, begin, end,
-                     options_.activation, options_.low, options_.high);
+                     {options_.activation, options_.low, options_.high, per_slot});
   }
   const bool last_chunk = args.tile_end * tile >= args.slots;
   if (options_.phases && last_chunk && options_.choice.split == ConvSplit::kChannels)
     planar_ops(options_.choice.kernel->isa)
         .split_phases(output_, buffers.output, *options_.phases, buffers.phases,
-                      {set * shape_.out_channels + first, set * shape_.out_channels + last});
+                      {set * output_.slot_channels() + first, set * output_.slot_channels() + last});
 }
 
 void PlannedConv::clear_edges(const ConvArgs& args, std::int64_t group_begin, std::int64_t group_end, bool lead,
@@ -222,7 +230,8 @@ void PlannedConv::clear_edges(const ConvArgs& args, std::int64_t group_begin, st
   const PlanarGeometry& out = output_.geometry;
   const std::int64_t rows = options_.choice.kernel->rows;
   const auto bytes = [](std::int64_t slots) { return static_cast<std::size_t>(slots) * sizeof(float); };
-  for (std::int64_t m = group_begin * rows; m < std::min(group_end * rows, shape_.out_channels); ++m) {
+  const std::int64_t last = std::min(group_end * rows, shape_.out_channels) / output_.per_slot;
+  for (std::int64_t m = group_begin * rows / output_.per_slot; m < last; ++m) {
     float* first = args.output + m * out.plane_stride();
     if (lead) std::memset(first - out.origin(), 0, bytes(out.origin()));
     if (tail) std::memset(first + args.slots, 0, bytes(out.plane_stride() - out.origin() - args.slots));

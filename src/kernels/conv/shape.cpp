@@ -18,7 +18,7 @@ double ConvShape::dense_flops() const {
          static_cast<double>(kernel_h * kernel_w) * static_cast<double>(out_height() * out_width());
 }
 
-Status check_conv(const ConvShape& s) {
+Status check_conv(const ConvShape& s, DType dtype) {
   constexpr std::int64_t kMostPad = 16;
   if (std::min({s.batch, s.in_channels, s.out_channels, s.height, s.width, s.kernel_h, s.kernel_w}) < 1)
     return fail(ErrorCode::kInvalidArgument, "planar convolution: every size must be at least 1");
@@ -36,6 +36,9 @@ Status check_conv(const ConvShape& s) {
     return fail(ErrorCode::kInvalidArgument, "the window {}x{} does not fit into the padded image", s.kernel_h,
                 s.kernel_w);
   // Offsets inside a plane and between planes are 64-bit, counts of entries 32-bit.
+  if (dtype == DType::kBf16 && (s.in_channels % 2 != 0 || s.out_channels % 2 != 0))
+    return fail(ErrorCode::kUnsupported, "{} and {} channels: planar bf16 kernels take even numbers", s.in_channels,
+                s.out_channels);
   if (s.taps() > 1024) return fail(ErrorCode::kUnsupported, "{} taps: planar kernels take at most 1024", s.taps());
   return {};
 }
@@ -63,7 +66,8 @@ GridNeeds grid_needs(const ConvShape& s) {
   return needs;
 }
 
-ConvLayouts default_layouts(const ConvShape& s, std::int64_t output_halo, std::int64_t images_per_plane) {
+ConvLayouts default_layouts(const ConvShape& s, std::int64_t output_halo, std::int64_t images_per_plane,
+                            int per_slot) {
   const GridNeeds needs = grid_needs(s);
   PlanarRequest in{.height = needs.height, .width = needs.width, .batch = s.batch, .halo = needs.halo};
   PlanarRequest out{.height = s.out_height(), .width = s.out_width(), .batch = s.batch, .halo = output_halo};
@@ -71,8 +75,8 @@ ConvLayouts default_layouts(const ConvShape& s, std::int64_t output_halo, std::i
   in.image_rows = out.image_rows = std::max(needs.image_rows, out.height + out.halo);
   if (images_per_plane == 0) images_per_plane = default_images_per_plane(in.image_rows, in.pitch, s.batch, 0);
   in.images_per_plane = out.images_per_plane = images_per_plane;
-  return {.input = {PlanarGeometry(in), s.in_channels, input_phases(s)},
-          .output = {PlanarGeometry(out), s.out_channels, 1}};
+  return {.input = {PlanarGeometry(in), s.in_channels, input_phases(s), per_slot},
+          .output = {PlanarGeometry(out), s.out_channels, 1, per_slot}};
 }
 
 Status check_layouts(const ConvShape& s, const PlanarLayout& input, const PlanarLayout& output) {
@@ -81,6 +85,9 @@ Status check_layouts(const ConvShape& s, const PlanarLayout& input, const Planar
   if (input.channels != s.in_channels || output.channels != s.out_channels)
     return fail(ErrorCode::kUnsupported, "layouts hold {} and {} channels, the layer has {} and {}", input.channels,
                 output.channels, s.in_channels, s.out_channels);
+  if (input.per_slot != output.per_slot)
+    return fail(ErrorCode::kUnsupported, "slots of the input hold {} channels, slots of the output {}", input.per_slot,
+                output.per_slot);
   if (input.phases != input_phases(s) || output.phases != 1)
     return fail(ErrorCode::kUnsupported, "the input comes in {} phases, the layer reads {}", input.phases,
                 input_phases(s));

@@ -1,6 +1,7 @@
 // Test and benchmark buffers of planar tensors: aligned, with canaries round them, dirty at first.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -27,6 +28,11 @@ class PlanarBuffer {
   float* data() { return reinterpret_cast<float*>(memory_.get() + kEdge); }
   const float* data() const { return reinterpret_cast<const float*>(memory_.get() + kEdge); }
   std::span<const float> slots() const { return {data(), slots_}; }
+  // Of f32 or bf16 slots.
+  float value(std::int64_t n, std::int64_t c, std::int64_t y, std::int64_t x) const {
+    const std::uint32_t bits = memory_.get()[kEdge + static_cast<std::size_t>(layout_.index(n, c, y, x))];
+    return std::bit_cast<float>(layout_.per_slot == 1 ? bits : c % 2 == 0 ? bits << 16 : bits & 0xffff0000U);
+  }
 
   bool canaries_intact() const {
     for (std::size_t i = 0; i < kEdge; ++i)
