@@ -48,7 +48,7 @@ Json value_to_json(const Value& value, ValueId id, const StoreTensor& store) {
   Json json{{"name", value.name}};
   if (value.dtype) json["dtype"] = to_string(*value.dtype);
   if (value.constant.defined()) {
-    json["constant"] = fmt::format("constant.{}", id);
+    json["constant"] = constant_key(id);
     store(json["constant"].get<std::string>(), value.constant);
     return json;
   }
@@ -125,6 +125,8 @@ Result<Node> node_from_json(const Json& json, const FetchTensor& fetch) {
 }
 
 }  // namespace
+
+std::string constant_key(ValueId id) { return fmt::format("constant.{}", id); }
 
 Json graph_to_json(const Graph& graph, const StoreTensor& store) {
   Json json{{"name", graph.name}, {"inputs", graph.inputs}, {"outputs", graph.outputs}};

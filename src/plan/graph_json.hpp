@@ -15,6 +15,9 @@ namespace espalier::plan {
 using StoreTensor = std::function<void(const std::string& key, const Tensor& tensor)>;
 using FetchTensor = std::function<Result<Tensor>(const std::string& key)>;
 
+// The key of a constant.
+std::string constant_key(ValueId id);
+
 nlohmann::json graph_to_json(const Graph& graph, const StoreTensor& store);
 // Error: kInvalidData naming the field that is missing or out of range. The graph is verified.
 Result<Graph> graph_from_json(const nlohmann::json& json, const FetchTensor& fetch);

@@ -7,6 +7,7 @@
 
 #include "base/fail.hpp"
 #include "plan/bind_shapes.hpp"
+#include "plan/compact_constant.hpp"
 #include "plan/graph_json.hpp"
 #include "plan/make_plan.hpp"
 #include "plan/plan_file.hpp"
@@ -40,12 +41,45 @@ class Reader {
     return reader;
   }
 
+  // A tensor as it is stored.
   Result<Tensor> fetch(const std::string& key) const {
+    const Json& entry = description.at("tensors").at(key);
+    ESPALIER_ASSIGN(const DType dtype, parse_dtype(entry.at("dtype").get<std::string>()));
+    return fetch(key, entry, dtype, entry.at("shape").get<Shape>());
+  }
+
+  // A constant of the graph, whole; of a released one its type and shape.
+  Result<Tensor> fetch_constant(const std::string& key) const {
+    const Json& entry = description.at("tensors").at(key);
+    ESPALIER_ASSIGN(const DType dtype, parse_dtype(entry.at("dtype").get<std::string>()));
+    const Shape shape = entry.at("shape").get<Shape>();
+    ESPALIER_ASSIGN(const std::int64_t count, checked_element_count(shape));
+    if (entry.contains("released")) return Tensor::view(dtype, shape, static_cast<const void*>(nullptr));
+    if (!entry.contains("stored") && !entry.contains("run")) return fetch(key, entry, dtype, shape);
+    CompactConstant compact;
+    DType stored = dtype;
+    if (entry.contains("stored")) {
+      ESPALIER_ASSIGN(stored, parse_dtype(entry["stored"].get<std::string>()));
+    }
+    std::int64_t values = count;
+    if (entry.contains("run")) {
+      compact.run = entry["run"].get<std::int64_t>();
+      values = entry.at("values").get<std::int64_t>();
+      ESPALIER_ASSIGN(compact.kept, fetch(kept_key(key)));
+      if (compact.kept.dtype() != DType::kU8) return damaged(path_, "tensor '" + kept_key(key) + "' is no mask");
+    }
+    ESPALIER_ASSIGN(compact.values, fetch(key, entry, stored, {values}));
+    auto whole = expand_constant(compact, dtype, shape);
+    if (!whole) return damaged(path_, "tensor '" + key + "': " + whole.error().message);
+    return whole;
+  }
+
+  Json description;
+
+ private:
+  Result<Tensor> fetch(const std::string& key, const Json& entry, DType dtype, const Shape& shape) const {
     const auto found = tensors_.find(key);
     if (found == tensors_.end()) return damaged(path_, "tensor '" + key + "' is missing");
-    const Json& entry = description.at("tensors").at(key);
-    ESPALIER_ASSIGN(const DType dtype, parse_dtype(entry.at(entry.contains("stored") ? "stored" : "dtype").get<std::string>()));
-    const Shape shape = entry.at("shape").get<Shape>();
     ESPALIER_ASSIGN(const std::int64_t count, checked_element_count(shape));
     const Tensor& flat = found->second;
     if (count > static_cast<std::int64_t>(flat.bytes() / size_of(dtype)))
@@ -54,14 +88,9 @@ class Reader {
     const Tensor tensor = Tensor::shared(dtype, shape, std::shared_ptr<const void>(keep(flat), flat.raw()));
     if (entry.contains("xxh3") && hash_bytes(tensor.raw(), tensor.bytes()) != entry["xxh3"].get<std::string>())
       return damaged(path_, "tensor '" + key + "' was changed after it was written");
-    if (!entry.contains("stored")) return tensor;
-    ESPALIER_ASSIGN(const DType wanted, parse_dtype(entry.at("dtype").get<std::string>()));
-    return tensor.cast(wanted);
+    return tensor;
   }
 
-  Json description;
-
- private:
   // An owner of the mapping that `flat` shares.
   static std::shared_ptr<const Tensor> keep(const Tensor& flat) { return std::make_shared<const Tensor>(flat); }
 
@@ -179,6 +208,24 @@ Status fetch_packed(const Reader& reader, const Json& json, int node, const Prod
   return {};
 }
 
+// A released constant is the weights of nodes with packed ones, and nothing else.
+Status check_released(const Graph& graph, const Json& choices, const std::string& path) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    const bool packed = i < choices.size() && choices[i].contains("packed") && node.op == "Conv";
+    for (std::size_t input = 0; input < node.inputs.size(); ++input) {
+      const ValueId value = node.inputs[input];
+      if (value == kNoValue || !graph.is_constant(value) || !is_released(graph.value(value).constant)) continue;
+      if (packed && input == 1) continue;
+      return damaged(path, "the weights of " + describe(node) + " are missing");
+    }
+  }
+  for (const ValueId output : graph.outputs)
+    if (graph.is_constant(output) && is_released(graph.value(output).constant))
+      return damaged(path, "output '" + graph.value(output).name + "' is missing");
+  return {};
+}
+
 Result<std::vector<Shape>> planned_shapes(const Json& description, const Graph& graph, const std::string& path) {
   auto shapes = description.at("planned").get<std::vector<Shape>>();
   if (shapes.size() != graph.inputs.size()) return damaged(path, "the planned shapes do not match the inputs");
@@ -208,11 +255,13 @@ Result<Plan> read_plan(const std::string& path, const LoadPlanOptions& options) 
   if (options.threads > 0) settings.threads = options.threads;
   ESPALIER_ASSIGN(settings.dtype, parse_dtype(description.at("dtype").get<std::string>()));
   settings.weights = description.at("dense").get<bool>() ? WeightUse::kDense : WeightUse::kSparse;
-  const FetchTensor fetch = [&](const std::string& key) { return reader.fetch(key); };
+  const FetchTensor fetch = [&](const std::string& key) { return reader.fetch_constant(key); };
   ESPALIER_ASSIGN(Graph graph, graph_from_json(description.at("graph"), fetch));
   ESPALIER_ASSIGN(const std::vector<Shape> shapes, planned_shapes(description, graph, path));
-  if (description.at("packing").get<std::string>() == "portable")
+  if (description.at("packing").get<std::string>() == "portable") {
+    ESPALIER_TRY(check_released(graph, Json::array(), path));
     return load_portable(std::move(graph), shapes, settings);
+  }
 
   ESPALIER_ASSIGN(const Json variant, choose_variant(description, settings.isa, path));
   ESPALIER_ASSIGN(settings.isa, parse_isa(variant.at("isa").get<std::string>()));
@@ -222,6 +271,7 @@ Result<Plan> read_plan(const std::string& path, const LoadPlanOptions& options) 
   if (variant.value("spread_arena", false)) state->settings.arena = ArenaUse::kSpread;
   state->slice = std::max<std::int64_t>(0, variant.at("slice").get<std::int64_t>());
   const Json& choices = variant.at("choices");
+  ESPALIER_TRY(check_released(state->graph, choices, path));
   if (choices.size() != state->graph.nodes.size()) return damaged(path, "the choices do not match the nodes");
   for (std::size_t i = 0; i < choices.size(); ++i) {
     ESPALIER_ASSIGN(ProductChoice choice, choice_from_json(choices[i], path));
@@ -233,6 +283,7 @@ Result<Plan> read_plan(const std::string& path, const LoadPlanOptions& options) 
   }
   state->report = report_from_json(variant.at("report"));
   ESPALIER_TRY(finish_plan(*state, shapes));
+  state->release_packed_constants();
   return Plan(std::move(state));
 }
 

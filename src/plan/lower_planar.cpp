@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/check.hpp"
 #include "base/fail.hpp"
 #include "plan/conv_shape.hpp"
 #include "plan/lowering.hpp"
@@ -29,6 +30,7 @@ Result<conv::PackedConv> packed_weights(const Lowering& lowering, int index, int
   if (conv::PackedConv known = store.planar(index, rows); known.values.defined()) return known;
   const Node& node = lowering.node(index);
   const Tensor& weights = lowering.constant(node.input(1));
+  ESPALIER_CHECK(!is_released(weights));
   const Tensor bias = node.input(2) == kNoValue ? Tensor() : lowering.constant(node.input(2));
   const Pattern& pattern = lowering.state().patterns[static_cast<std::size_t>(index)].pattern;
   const auto* block = std::get_if<Block>(&pattern);

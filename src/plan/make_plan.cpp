@@ -109,6 +109,8 @@ Result<Plan> make_plan(Graph graph, const CompileOptions& options) {
   state->weights().keep_only(state->choices);
   state->report.layers = report_layers(state->graph, decision, state->settings.dtype);
   ESPALIER_TRY(finish_plan(*state, shapes));
+  // A portable Plan keeps what other machines pack anew.
+  if (state->settings.packing == Packing::kNative) state->release_packed_constants();
   state->report.compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return Plan(std::move(state));

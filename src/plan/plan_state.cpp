@@ -1,6 +1,8 @@
 // PlanState: Programs by shape, and packed weights by node.
 #include "plan/plan_state.hpp"
 
+#include <set>
+
 #include "base/fail.hpp"
 #include "base/memory_size.hpp"
 #include "plan/bind_shapes.hpp"
@@ -74,6 +76,34 @@ void WeightStore::keep_only(const std::vector<ProductChoice>& choices) {
   std::erase_if(dense_, [&](const auto& entry) { return !uses(choices, entry.first, 0); });
   std::erase_if(products_, [&](const auto& entry) { return !is_product_choice(choices, entry.first); });
   std::erase_if(planar_, [&](const auto& entry) { return !uses(choices, entry.first.first, entry.first.second); });
+}
+
+namespace {
+
+// Packed weights that hold so many times the kept ones are better packed anew than stored.
+constexpr double kMostPadding = 4.0 / 3;
+
+}  // namespace
+
+void PlanState::release_packed_constants() {
+  std::set<ValueId> packed, read(graph.outputs.begin(), graph.outputs.end());
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    const ProductChoice& choice = choices[i];
+    bool replaced = false;
+    if (choice.family == ProductChoice::Family::kPlanar) {
+      const conv::PackedConv weights = weights_.planar(static_cast<int>(i), choice.planar.kernel->rows);
+      replaced = weights.values.defined() && weights.work_density() <= kMostPadding * patterns[i].density;
+    }
+    for (std::size_t input = 0; input < node.inputs.size(); ++input)
+      (replaced && input == 1 ? packed : read).insert(node.inputs[input]);
+    read.insert(node.fusion.residual);
+  }
+  for (const ValueId value : packed) {
+    if (read.contains(value)) continue;
+    Tensor& constant = graph.value(value).constant;
+    constant = Tensor::view(constant.dtype(), constant.shape(), static_cast<const void*>(nullptr));
+  }
 }
 
 Result<Program> PlanState::make_program(const std::vector<Shape>& shapes,

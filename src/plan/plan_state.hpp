@@ -69,6 +69,9 @@ class WeightStore {
   std::map<int, MatmulPlan> products_;
 };
 
+// Whether a constant's bytes are kept nowhere but in packed weights.
+inline bool is_released(const Tensor& constant) { return constant.raw() == nullptr && constant.bytes() != 0; }
+
 class PlanState {
  public:
   Graph graph;  // optimised; shapes as the model declares them
@@ -88,6 +91,10 @@ class PlanState {
   WeightStore& weights() const { return *weights_; }
   // Uses the packed weights of another state, whose nodes and choices are the same.
   void share_weights(const PlanState& other) { weights_ = other.weights_; }
+
+  // Lets go of the bytes of constants whose packed weights alone will be read again, unless the packing is much the
+  // larger of the two. Their types and shapes stay.
+  void release_packed_constants();
 
  private:
   std::shared_ptr<WeightStore> weights_ = std::make_shared<WeightStore>();

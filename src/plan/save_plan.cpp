@@ -3,20 +3,24 @@
 #include <cstring>
 #include <espalier/files.hpp>
 #include <espalier/version.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include <xxhash.h>
 
 #include "base/fail.hpp"
+#include "plan/compact_constant.hpp"
 #include "plan/graph_json.hpp"
+#include "plan/layer_options.hpp"
 #include "plan/plan_file.hpp"
 #include "plan/plan_state.hpp"
-#include "plan/round_weights.hpp"
 
 namespace espalier::plan {
 
 std::string hash_bytes(const void* data, std::size_t bytes) { return fmt::format("{:016x}", XXH3_64bits(data, bytes)); }
+
+std::string kept_key(const std::string& key) { return key + ".kept"; }
 
 PackedKeys packed_keys(int node, int rows) {
   const std::string base = fmt::format("packed.{}.{}.", node, rows);
@@ -38,10 +42,22 @@ class Writer {
     put(key, std::move(entry), tensor);
   }
 
-  // f32 values that are all bf16 take half the bytes.
-  void add_constant(const std::string& key, const Tensor& tensor) {
-    if (!is_rounded_to_bf16(tensor)) return add(key, tensor, false);
-    put(key, {{"dtype", "f32"}, {"shape", tensor.shape()}, {"stored", "bf16"}}, tensor.cast(DType::kBf16));
+  // A constant in its most compact form; of one that was released, only what it was.
+  void add_constant(const std::string& key, const Tensor& tensor, ZeroSign sign) {
+    Json entry{{"dtype", to_string(tensor.dtype())}, {"shape", tensor.shape()}};
+    if (is_released(tensor)) {
+      entry["released"] = true;
+      tensors_[key] = std::move(entry);
+      return;
+    }
+    const CompactConstant compact = compact_constant(tensor, sign);
+    if (compact.values.dtype() != tensor.dtype()) entry["stored"] = to_string(compact.values.dtype());
+    if (compact.kept.defined()) {
+      entry["run"] = compact.run;
+      entry["values"] = compact.values.count();
+      add(kept_key(key), compact.kept, true);
+    }
+    put(key, std::move(entry), compact.values);
   }
 
   Status write(Json description, const std::string& path) {
@@ -80,6 +96,31 @@ const char* family_name(ProductChoice::Family family) {
   return "?";
 }
 
+// Of the constants that products alone read, as weights.
+std::set<std::string> weight_keys(const Graph& graph) {
+  std::set<ValueId> weights, others(graph.outputs.begin(), graph.outputs.end());
+  for (const Node& node : graph.nodes)
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      (is_product(node) && i == 1 ? weights : others).insert(node.inputs[i]);
+  std::set<std::string> keys;
+  for (const ValueId value : weights)
+    if (!others.contains(value)) keys.insert(constant_key(value));
+  return keys;
+}
+
+// Constants that the first Plan released and another still holds.
+std::map<std::string, Tensor> constants_of_others(std::span<const Plan> plans) {
+  std::map<std::string, Tensor> found;
+  const Graph& first = plans[0].state().graph;
+  for (ValueId id = 0; id < first.value_count(); ++id) {
+    if (!first.is_constant(id) || !is_released(first.value(id).constant)) continue;
+    for (const Plan& other : plans.subspan(1))
+      if (const Tensor& constant = other.state().graph.value(id).constant; !is_released(constant))
+        found.emplace(constant_key(id), constant);
+  }
+  return found;
+}
+
 Json report_to_json(const PlanReport& report) {
   Json layers = Json::array();
   for (const LayerReport& layer : report.layers) {
@@ -116,7 +157,8 @@ Json choice_to_json(const PlanState& state, std::size_t node, Writer& writer) {
   entry["kernel"] = choice.planar.name();
   const int rows = choice.planar.kernel->rows;
   const conv::PackedConv packed = state.weights().planar(static_cast<int>(node), rows);
-  if (state.settings.packing != Packing::kNative || !packed.values.defined()) return entry;
+  const ValueId weights = state.graph.nodes[node].input(1);
+  if (!packed.values.defined() || !is_released(state.graph.value(weights).constant)) return entry;
   const PackedKeys keys = packed_keys(static_cast<int>(node), rows);
   entry["packed"] = {{"out_channels", packed.out_channels},
                      {"in_channels", packed.in_channels},
@@ -194,8 +236,14 @@ Status save_plan(std::span<const Plan> plans, const std::string& path) {
                          {"threads", state.settings.threads},
                          {"dtype", to_string(state.settings.dtype)},
                          {"dense", state.settings.weights == WeightUse::kDense}};
+  const std::set<std::string> weights = plan::weight_keys(state.graph);
+  const std::map<std::string, Tensor> whole_elsewhere = plan::constants_of_others(plans);
   description["graph"] = plan::graph_to_json(
-      state.graph, [&](const std::string& key, const Tensor& tensor) { writer.add_constant(key, tensor); });
+      state.graph, [&](const std::string& key, const Tensor& tensor) {
+        const auto whole = whole_elsewhere.find(key);
+        writer.add_constant(key, whole == whole_elsewhere.end() ? tensor : whole->second,
+                            weights.contains(key) ? plan::ZeroSign::kDrop : plan::ZeroSign::kKeep);
+      });
   description["variants"] = plan::Json::array();
   for (const Plan& plan : plans) description["variants"].push_back(plan::variant_to_json(plan.state(), writer));
   plan::Json shapes = plan::Json::array();

@@ -56,6 +56,51 @@ TEST_F(PlanFile, ReadsBackWhatWasWritten) {
   }
 }
 
+TEST_F(PlanFile, TakesWhatTheKeptWeightsTake) {
+  double kept = 0, all = 0;
+  const Graph graph = small_network();
+  for (const Node& node : graph.nodes) {
+    if (node.op != "Conv") continue;
+    for (const float weight : graph.value(node.inputs[1]).constant.values<float>()) {
+      all += 4;
+      kept += weight != 0 ? 4 : 0;
+    }
+  }
+  constexpr double kRest = 40e3;  // description, the small dense layer, padding
+  ASSERT_LT(kept + kRest, 0.7 * all);
+  for (const Packing packing : {Packing::kNative, Packing::kPortable}) {
+    save({.packing = packing});
+    EXPECT_LT(static_cast<double>(bytes().size()), 1.05 * kept + kRest);
+  }
+}
+
+TEST_F(PlanFile, ALoadedPlanIsWrittenAgain) {
+  for (const Packing packing : {Packing::kNative, Packing::kPortable}) {
+    const Plan plan = save({.packing = packing});
+    const auto once = load_plan(path_);
+    ASSERT_TRUE(once) << once.error().message;
+    ASSERT_TRUE(save_plan(*once, path_));
+    const auto twice = load_plan(path_);
+    ASSERT_TRUE(twice) << twice.error().message;
+    const Tensor expected = result_of(plan), found = result_of(*twice);
+    EXPECT_EQ(std::memcmp(expected.raw(), found.raw(), found.bytes()), 0);
+  }
+}
+
+TEST_F(PlanFile, Bf16TakesHalfTheBytesAndReadsBack) {
+  save();
+  const std::uintmax_t f32_bytes = bytes().size();
+  for (const Packing packing : {Packing::kNative, Packing::kPortable}) {
+    const Plan plan = save({.dtype = DType::kBf16, .packing = packing});
+    EXPECT_LT(static_cast<double>(bytes().size()), 0.7 * static_cast<double>(f32_bytes));
+    const auto loaded = load_plan(path_);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_EQ(loaded->report().dtype, "bf16");
+    const Tensor expected = result_of(plan), found = result_of(*loaded);
+    EXPECT_EQ(std::memcmp(expected.raw(), found.raw(), found.bytes()), 0);
+  }
+}
+
 TEST_F(PlanFile, EveryTruncationIsRefused) {
   save();
   const std::string whole = bytes();
