@@ -92,7 +92,7 @@ void PlanState::release_packed_constants() {
     const ProductChoice& choice = choices[i];
     bool replaced = false;
     if (choice.family == ProductChoice::Family::kPlanar) {
-      const conv::PackedConv weights = weights_.planar(static_cast<int>(i), choice.planar.kernel->rows);
+      const conv::PackedConv weights = weights_->planar(static_cast<int>(i), choice.planar.kernel->rows);
       replaced = weights.values.defined() && weights.work_density() <= kMostPadding * patterns[i].density;
     }
     for (std::size_t input = 0; input < node.inputs.size(); ++input)
@@ -104,6 +104,18 @@ void PlanState::release_packed_constants() {
     Tensor& constant = graph.value(value).constant;
     constant = Tensor::view(constant.dtype(), constant.shape(), static_cast<const void*>(nullptr));
   }
+}
+
+Graph PlanState::whole_graph() const {
+  Graph whole = graph;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (choices[i].family != ProductChoice::Family::kPlanar) continue;
+    Tensor& constant = whole.value(graph.nodes[i].input(1)).constant;
+    if (!is_released(constant)) continue;
+    const conv::PackedConv packed = weights_->planar(static_cast<int>(i), choices[i].planar.kernel->rows);
+    constant = conv::unpack_conv(packed).reshaped(constant.shape());
+  }
+  return whole;
 }
 
 Result<Program> PlanState::make_program(const std::vector<Shape>& shapes,

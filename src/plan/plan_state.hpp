@@ -95,6 +95,8 @@ class PlanState {
   // Lets go of the bytes of constants whose packed weights alone will be read again, unless the packing is much the
   // larger of the two. Their types and shapes stay.
   void release_packed_constants();
+  // The graph with those constants unpacked again.
+  Graph whole_graph() const;
 
  private:
   std::shared_ptr<WeightStore> weights_ = std::make_shared<WeightStore>();

@@ -16,7 +16,7 @@ Result<Plan> dense_twin(const Plan& plan, Tuning tuning) {
                          .tuning = tuning,
                          .weights = WeightUse::kDense};
   for (const TensorInfo& input : plan.inputs()) options.shapes.emplace(input.name, input.planned);
-  return plan::make_plan(plan.state().graph, options);
+  return plan::make_plan(plan.state().whole_graph(), options);
 }
 
 Result<Plan> with_layer_outputs(const Plan& plan, std::span<const std::string> names) {

@@ -87,6 +87,18 @@ TEST_F(PlanFile, ALoadedPlanIsWrittenAgain) {
   }
 }
 
+TEST_F(PlanFile, ALoadedPlanHasItsDenseTwin) {
+  for (const DType dtype : {DType::kF32, DType::kBf16}) {
+    const Plan plan = save({.dtype = dtype});
+    const auto loaded = load_plan(path_);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    const auto twin = dense_twin(plan), twin_of_loaded = dense_twin(*loaded);
+    ASSERT_TRUE(twin && twin_of_loaded);
+    const Tensor expected = result_of(*twin), found = result_of(*twin_of_loaded);
+    EXPECT_EQ(std::memcmp(expected.raw(), found.raw(), found.bytes()), 0);
+  }
+}
+
 TEST_F(PlanFile, Bf16TakesHalfTheBytesAndReadsBack) {
   save();
   const std::uintmax_t f32_bytes = bytes().size();

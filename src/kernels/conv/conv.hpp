@@ -105,6 +105,8 @@ struct PackedConv {
 // wide as it allows. Errors: kInvalidArgument for ranks, types or sizes that do not fit.
 Result<PackedConv> pack_conv(const Tensor& weights, const Tensor& bias, const Mask* kept, Block block, int rows,
                              DType dtype = DType::kF32);
+// The weights [m, k, taps] as f32; what was not kept is zero.
+Tensor unpack_conv(const PackedConv& packed);
 // Ranges, order and sizes, for packed weights that come from a file. Error: kInvalidData naming the first offender.
 Status validate(const PackedConv& packed);
 // The mask of a pattern of blocks.

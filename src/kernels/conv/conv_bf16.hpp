@@ -16,5 +16,6 @@ void conv_bf16_blk8_8x3v_avx512bf16(const ConvArgs& args);
 void conv_bf16_blk4_4x6v_avx512bf16(const ConvArgs& args);
 void conv_bf16_blk4_4x4v_avx512bf16(const ConvArgs& args);
 void conv_bf16_blk2_2x12v_avx512bf16(const ConvArgs& args);
+void conv_bf16_blk8_8x49_avx512bf16(const ConvArgs& args);
 
 }  // namespace espalier::conv

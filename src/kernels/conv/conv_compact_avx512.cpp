@@ -1,151 +1,20 @@
-// The f32 convolution kernel for images of 7 x 7 on AVX-512: 49 pixels as three vectors and one, no lane wasted.
-//
-// Planes of 7 x 7 fill 64 lanes for 49 pixels. Here the pixels that each (input channel, tap) sees are first gathered
-// into a panel without pads, once per image: 48 of them as three aligned vectors, the last one apart.
-//   panel: [channel][tap][48]   last: [channel][tap]
-// A tile is 8 output channels x one image: 24 accumulators of pixels, and one half vector whose lanes are the 8 output
-// channels at the last pixel. A step takes 25 multiply-adds (12.5 cycles) against 32 for four vectors with pads; it
-// loads 3 + 1 vectors, 8 + 1 broadcasts. Registers: 24 + 1 + 3 + 2 of 32. The panel is read from L2 (192 bytes a step).
-#include <immintrin.h>
+// The f32 convolution kernel for images of 7 x 7 on AVX-512; the loop is conv_compact.hpp.
+#include "kernels/conv/conv_compact.hpp"
 
 #include "kernels/conv/conv_f32.hpp"
 
 namespace espalier::conv {
 namespace {
 
-constexpr int kSide = 7, kPixels = 49, kRows = 8, kVecs = 3;
-constexpr std::int64_t kPanelRow = 48;
-
-inline const float* at(const float* base, std::ptrdiff_t bytes) {
-  return reinterpret_cast<const float*>(reinterpret_cast<const char*>(base) + bytes);
-}
-inline float* at(float* base, std::ptrdiff_t bytes) {
-  return reinterpret_cast<float*>(reinterpret_cast<char*>(base) + bytes);
-}
-
-// 7 rows of 7 from a plane to 49 adjacent floats; `to` holds 56.
-inline void gather_image(const float* from, std::int64_t pitch, float* to) {
-#pragma GCC unroll 7
-  for (int y = 0; y < kSide; ++y) _mm256_storeu_ps(to + y * kSide, _mm256_loadu_ps(from + y * pitch));
-}
-
-// The inverse, pads to zero: the image's rows whole and what follows up to `slots`. `from` holds 56.
-inline void scatter_image(const float* from, float* to, std::int64_t pitch, std::int64_t slots) {
-#pragma GCC unroll 7
-  for (int y = 0; y < kSide; ++y) {
-    _mm256_storeu_ps(to + y * pitch, _mm256_maskz_loadu_ps(0x7f, from + y * kSide));
-    for (std::int64_t x = kSide + 1; x < pitch; ++x) to[y * pitch + x] = 0;
-  }
-  for (std::int64_t i = kSide * pitch; i < slots; ++i) to[i] = 0;
-}
-
-template <int kCols>
-void compact_tile(const ConvArgs& a, std::int64_t group, std::int64_t tile) {
-  const std::int64_t first_row = group * kRows;
-  const int rows = a.out_channels - first_row < kRows ? static_cast<int>(a.out_channels - first_row) : kRows;
-  const std::int64_t slot = tile * a.image_stride;
-  const std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(first_row) * a.output_plane_stride + slot * 4;
-  alignas(64) float pixels[kRows][64];
-  alignas(32) float lasts[kRows];
-
-  __m512 acc[kRows][kVecs];
-  __m256 last = _mm256_loadu_ps(a.bias + first_row);
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 3
-    for (int v = 0; v < kVecs; ++v) acc[r][v] = _mm512_set1_ps(a.bias[first_row + r]);
-  if (a.residual != nullptr) {
-    const float* residual = at(a.residual, offset);
-    for (int r = 0; r < kRows; ++r) {
-      gather_image(residual, a.pitch, pixels[r]);
-      lasts[r] = pixels[r][kPixels - 1];
-      if (r + 1 < rows) residual = at(residual, a.output_plane_stride);
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 3
-      for (int v = 0; v < kVecs; ++v) acc[r][v] = _mm512_add_ps(acc[r][v], _mm512_load_ps(pixels[r] + 16 * v));
-    last = _mm256_add_ps(last, _mm256_load_ps(lasts));
-  }
-
-  const std::int32_t begin = a.starts[group], end = a.starts[group + 1];
-  const std::int64_t steps = static_cast<std::int64_t>(a.taps) * kCols;
-  const float* w = a.values + begin * steps * kRows;
-  // The weights of the next group come from beyond L2.
-  const std::ptrdiff_t ahead = (end - begin) * steps * kRows;
-  const float* lone = a.panel + a.in_channels * a.taps * kPanelRow;
-  for (std::int32_t entry = begin; entry < end; ++entry) {
-    const std::int64_t first = a.columns[entry] * steps;
-    for (int tap = 0; tap < a.taps; ++tap) {
-      const float* x = a.panel + (first + tap) * kPanelRow;
-      const float* x_last = lone + first + tap;
-#pragma GCC unroll 8
-      for (int col = 0; col < kCols; ++col) {
-        if (col % 2 == 0) _mm_prefetch(reinterpret_cast<const char*>(w + ahead), _MM_HINT_T1);
-        const __m512 x0 = _mm512_load_ps(x), x1 = _mm512_load_ps(x + 16), x2 = _mm512_load_ps(x + 32);
-        last = _mm256_fmadd_ps(_mm256_loadu_ps(w), _mm256_broadcast_ss(x_last), last);
-#pragma GCC unroll 8
-        for (int r = 0; r < kRows; ++r) {
-          const __m512 weight = _mm512_set1_ps(w[r]);
-          acc[r][0] = _mm512_fmadd_ps(weight, x0, acc[r][0]);
-          acc[r][1] = _mm512_fmadd_ps(weight, x1, acc[r][1]);
-          acc[r][2] = _mm512_fmadd_ps(weight, x2, acc[r][2]);
-        }
-        x += a.taps * kPanelRow;
-        x_last += a.taps;
-        w += kRows;
-      }
-    }
-  }
-
-  const __m512 low = _mm512_set1_ps(a.low), high = _mm512_set1_ps(a.high);
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 3
-    for (int v = 0; v < kVecs; ++v)
-      _mm512_store_ps(pixels[r] + 16 * v, _mm512_min_ps(high, _mm512_max_ps(low, acc[r][v])));
-  last = _mm256_min_ps(_mm512_castps512_ps256(high), _mm256_max_ps(_mm512_castps512_ps256(low), last));
-  _mm256_store_ps(lasts, last);
-  float* y = at(a.output, offset);
-  const std::int64_t until = slot + a.image_stride < a.slots && tile + 1 < a.images ? a.image_stride : a.slots - slot;
-  for (int r = 0; r < rows; ++r, y = at(y, a.output_plane_stride)) {
-    pixels[r][kPixels - 1] = lasts[r];
-    scatter_image(pixels[r], y, a.pitch, until);
-  }
-}
-
-template <int kCols>
-void compact_range(const ConvArgs& a) {
-  for (std::int64_t group = a.group_begin; group < a.group_end; ++group)
-    for (std::int64_t tile = a.tile_begin; tile < a.tile_end; ++tile) compact_tile<kCols>(a, group, tile);
-}
+struct CompactF32 {
+  static constexpr int kPerSlot = 1;
+  static __m512 multiply_add(__m512 weight, __m512 pixels, __m512 sum) { return _mm512_fmadd_ps(weight, pixels, sum); }
+  static __m256 multiply_add(__m256 weight, __m256 pixels, __m256 sum) { return _mm256_fmadd_ps(weight, pixels, sum); }
+};
 
 }  // namespace
 
-void gather_panel_7x7_avx512(const ConvArgs& a) {
-  float* panel = a.panel;
-  float* last = a.panel + a.in_channels * a.taps * kPanelRow;
-  alignas(64) float image[64];
-  for (std::int64_t channel = 0; channel < a.in_channels; ++channel) {
-    const float* plane = at(a.input, channel * a.input_channel_stride) + a.tile_begin * a.image_stride;
-    for (int tap = 0; tap < a.taps; ++tap, panel += kPanelRow) {
-      gather_image(at(plane, a.tap_offsets[tap]), a.pitch, image);
-#pragma GCC unroll 3
-      for (int v = 0; v < kVecs; ++v) _mm512_store_ps(panel + 16 * v, _mm512_load_ps(image + 16 * v));
-      *last++ = image[kPixels - 1];
-    }
-  }
-}
-
-void conv_f32_blk8_8x49_avx512(const ConvArgs& args) {
-  switch (args.cols) {
-    case 8:
-      return compact_range<8>(args);
-    case 4:
-      return compact_range<4>(args);
-    default:
-      return compact_range<1>(args);
-  }
-}
+void gather_panel_7x7_avx512(const ConvArgs& args) { gather_panel(args); }
+void conv_f32_blk8_8x49_avx512(const ConvArgs& args) { conv_compact<CompactF32>(args); }
 
 }  // namespace espalier::conv

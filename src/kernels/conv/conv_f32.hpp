@@ -14,7 +14,7 @@ void conv_f32_blk4_4x6v_avx512(const ConvArgs& args);
 void conv_f32_blk4_4x4v_avx512(const ConvArgs& args);
 void conv_f32_blk1_1x16v_avx512(const ConvArgs& args);
 void conv_f32_blk8_8x49_avx512(const ConvArgs& args);
-// Fills args.panel from image args.tile_begin of the plane.
+// Fills args.panel from image args.tile_begin of the plane: slots of any type.
 void gather_panel_7x7_avx512(const ConvArgs& args);
 
 }  // namespace espalier::conv

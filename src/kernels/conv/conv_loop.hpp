@@ -21,17 +21,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/conv/kernel.hpp"
+#include "kernels/conv/byte_offset.hpp"
+#include "kernels/conv/conv_args.hpp"
 
 namespace espalier::conv {
 namespace {
-
-inline const float* at(const float* base, std::ptrdiff_t bytes) {
-  return reinterpret_cast<const float*>(reinterpret_cast<const char*>(base) + bytes);
-}
-inline float* at(float* base, std::ptrdiff_t bytes) {
-  return reinterpret_cast<float*>(reinterpret_cast<char*>(base) + bytes);
-}
 
 // Slots of one f32, over lanes `V` (lanes_*.hpp).
 template <class V>

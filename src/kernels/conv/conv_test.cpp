@@ -414,6 +414,22 @@ TEST(PackConv, KeepsWholeEntriesAndUnionsNarrowRows) {
   EXPECT_EQ(wide.values.values<float>()[0], p.w[4]);
 }
 
+TEST(PackConv, UnpacksToTheMaskedWeights) {
+  for (const DType dtype : {DType::kF32, DType::kBf16})
+    for (const Case& c : cases()) {
+      if (!check_conv(c.shape, dtype)) continue;
+      const Problem p(c, dtype);
+      const Tensor back = unpack_conv(*p.pack(4));
+      const std::int64_t taps = c.shape.taps();
+      ASSERT_EQ(back.shape(), (Shape{c.shape.out_channels, c.shape.in_channels, taps}));
+      for (std::size_t i = 0; i < p.w.size(); ++i) {
+        const auto pair = static_cast<std::int64_t>(i) / taps;
+        const bool kept = p.kept() == nullptr || p.mask.keep[static_cast<std::size_t>(pair)] != 0;
+        ASSERT_EQ(back.values<float>()[i], kept ? p.w[i] : 0.0F) << c.name;
+      }
+    }
+}
+
 TEST(PackConv, RefusesWhatDoesNotFit) {
   const Tensor weights(DType::kF32, {4, 4, 1, 1});
   EXPECT_EQ(pack_conv(Tensor(DType::kF32, {4, 4}), {}, nullptr, {}, 8).error().message,

@@ -7,12 +7,15 @@ namespace espalier::conv {
 namespace {
 
 // The level vnni is the first at which vdpbf16ps may be used.
-constexpr ConvKernel bf16_row(std::string_view name, Isa isa, int rows, int tile_slots, ConvFn run) {
+constexpr ConvKernel bf16_row(std::string_view name, Isa isa, int rows, int tile_slots, ConvFn run, int side = 0,
+                              ConvFn gather = nullptr) {
   return {.name = name,
           .isa = isa,
           .rows = rows,
           .tile_slots = tile_slots,
           .run = run,
+          .side = side,
+          .gather = gather,
           .dtype = DType::kBf16,
           .bf16_vectors = isa >= Isa::kVnni};
 }
@@ -38,6 +41,8 @@ constexpr ConvKernel kKernels[] = {
     bf16_row("conv_bf16_blk4_4x6v_avx512bf16", Isa::kVnni, 4, 96, conv_bf16_blk4_4x6v_avx512bf16),
     bf16_row("conv_bf16_blk4_4x4v_avx512bf16", Isa::kVnni, 4, 64, conv_bf16_blk4_4x4v_avx512bf16),
     bf16_row("conv_bf16_blk2_2x12v_avx512bf16", Isa::kVnni, 2, 192, conv_bf16_blk2_2x12v_avx512bf16),
+    bf16_row("conv_bf16_blk8_8x49_avx512bf16", Isa::kVnni, 8, 49, conv_bf16_blk8_8x49_avx512bf16, 7,
+             gather_panel_7x7_avx512),
 };
 
 }  // namespace

@@ -53,27 +53,57 @@ double PackedConv::work_density() const {
 
 namespace {
 
-// [entries][taps][cols / per_slot][rows][per_slot] of T.
-template <typename T>
-void pack_values(const Tensor& weights, const Mask* kept, PackedConv& p) {
-  const auto source = weights.values<float>();
+// Calls fn(packed position, m, k, tap) for every packed value: [entries][taps][cols / per_slot][rows][per_slot]. Rows
+// beyond the last channel are left out.
+template <typename F>
+void each_value(const PackedConv& p, F fn) {
   const auto starts = p.starts.values<std::int32_t>(), columns = p.columns.values<std::int32_t>();
   const std::int64_t per_slot = p.per_slot();
-  T* target = p.values.values<T>().data();
+  std::size_t at = 0;
   for (std::int64_t group = 0; group < p.groups(); ++group)
     for (std::int32_t e = starts[static_cast<std::size_t>(group)]; e < starts[static_cast<std::size_t>(group) + 1]; ++e)
       for (std::int64_t tap = 0; tap < p.taps; ++tap)
         for (std::int64_t col = 0; col < p.cols; col += per_slot)
           for (std::int64_t row = 0; row < p.rows; ++row)
-            for (std::int64_t i = 0; i < per_slot; ++i, ++target) {
+            for (std::int64_t i = 0; i < per_slot; ++i, ++at) {
               const std::int64_t m = group * p.rows + row;
               const std::int64_t k = columns[static_cast<std::size_t>(e)] * static_cast<std::int64_t>(p.cols) + col + i;
-              if (m >= p.out_channels || (kept != nullptr && !kept->at(m, k))) continue;
-              *target = T(source[static_cast<std::size_t>((m * p.in_channels + k) * p.taps + tap)]);
+              if (m < p.out_channels) fn(at, m, k, tap);
             }
 }
 
+// Of a weight in [m, k, taps].
+std::size_t position(const PackedConv& p, std::int64_t m, std::int64_t k, std::int64_t tap) {
+  return static_cast<std::size_t>((m * p.in_channels + k) * p.taps + tap);
+}
+
+template <typename T>
+void pack_values(const Tensor& weights, const Mask* kept, PackedConv& p) {
+  const auto source = weights.values<float>();
+  const auto target = p.values.values<T>();
+  each_value(p, [&](std::size_t at, std::int64_t m, std::int64_t k, std::int64_t tap) {
+    if (kept == nullptr || kept->at(m, k)) target[at] = T(source[position(p, m, k, tap)]);
+  });
+}
+
+template <typename T>
+void unpack_values(const PackedConv& p, std::span<float> target) {
+  const auto source = p.values.values<T>();
+  each_value(p, [&](std::size_t at, std::int64_t m, std::int64_t k, std::int64_t tap) {
+    target[position(p, m, k, tap)] = static_cast<float>(source[at]);
+  });
+}
+
 }  // namespace
+
+Tensor unpack_conv(const PackedConv& packed) {
+  Tensor weights(DType::kF32, {packed.out_channels, packed.in_channels, packed.taps});
+  if (packed.values.dtype() == DType::kBf16)
+    unpack_values<bf16>(packed, weights.values<float>());
+  else
+    unpack_values<float>(packed, weights.values<float>());
+  return weights;
+}
 
 Result<PackedConv> pack_conv(const Tensor& weights, const Tensor& bias, const Mask* kept, Block block, int rows,
                              DType dtype) {
