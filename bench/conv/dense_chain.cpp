@@ -43,8 +43,8 @@ Result<DenseChain> DenseChain::make(const std::vector<Layer>& layers, const Chai
                   primitive.kernel());
     scratch = std::max(scratch, primitive.scratch_bytes());
     ops::DenseBinding binding(primitive);
-    chain.stages_.push_back({std::move(primitive), std::move(binding),
-                             chain.buffers_[layer.reads].raw(), chain.buffers_[layer.writes].raw()});
+    chain.stages_.push_back({std::move(primitive), std::move(binding), chain.buffers_[layer.reads].raw(),
+                             chain.buffers_[layer.writes].raw()});
   }
   chain.scratch_ = Tensor(DType::kU8, {static_cast<std::int64_t>(scratch)});
   return chain;

@@ -99,8 +99,8 @@ nlohmann::json report(const Arguments& args, const std::vector<Layer>& layers, c
              "({:.2f}x minima, "
              "{:.2f}x cold medians)\n",
              to_string(args.chain.dtype), args.chain.block.rows, args.chain.block.cols, args.chain.density,
-             args.chain.threads, args.batch,
-             sum_theirs, sum_ours, sum_theirs / sum_ours, min_theirs / min_ours, cold_theirs / cold_ours);
+             args.chain.threads, args.batch, sum_theirs, sum_ours, sum_theirs / sum_ours, min_theirs / min_ours,
+             cold_theirs / cold_ours);
   return {{"block", fmt::format("{}x{}", args.chain.block.rows, args.chain.block.cols)},
           {"density", args.chain.density},
           {"threads", args.chain.threads},

@@ -115,9 +115,9 @@ std::vector<LayerReport> report_layers(const Graph& graph, const Decision& decis
     report.dense_ms = layer.options[0].timed_ms;
     report.reason =
         decision.chosen[i] == 0 ? dense_reason(layer, decision.timed) : sparse_reason(layer, taken, decision.timed);
-    if (dtype != taken.choice.dtype)
-      report.reason += fmt::format("; weights rounded to {}, arithmetic in {}", to_string(dtype),
-                                   to_string(taken.choice.dtype));
+    if (dtype != taken.choice.dtype && taken.kernel.find(to_string(dtype)) == std::string::npos)
+      report.reason +=
+          fmt::format("; weights rounded to {}, arithmetic in {}", to_string(dtype), to_string(taken.choice.dtype));
     for (std::size_t o = 0; o < layer.options.size(); ++o) {
       if (o == decision.chosen[i]) continue;
       const Option& other = layer.options[o];

@@ -8,8 +8,8 @@
 namespace espalier::plan {
 
 struct CompactConstant {
-  Tensor values;  // flat: the whole tensor, or its kept runs one after the other
-  Tensor kept;    // u8: bit i % 8 of byte i / 8 says whether run i is kept; undefined: all are
+  Tensor values;         // flat: the whole tensor, or its kept runs one after the other
+  Tensor kept;           // u8: bit i % 8 of byte i / 8 says whether run i is kept; undefined: all are
   std::int64_t run = 0;  // elements
 };
 

@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t kSparseCandidates = 6, kDenseCandidates = 2;
 // Part of the arithmetic ceiling that a dense library reaches on convolutions, and on a single row of a product.
 constexpr double kDenseEfficiency = 0.75;
+// Instructions for bf16 are used where they do so much of the arithmetic of f32: they move half the bytes.
+constexpr double kBf16Worthwhile = 0.8;
 
 // Output by input channels: the sum of magnitudes over all taps.
 Tensor channel_matrix(const Tensor& weights, bool transposed) {
@@ -69,7 +71,8 @@ bool has_constant_weights(const Graph& bound, const Node& node) {
 Option dense_option(const Graph& bound, const Node& node, const PlanSettings& settings, const Ceilings& ceilings) {
   Option option;
   option.choice.family = ESPALIER_WITH_ONEDNN ? ProductChoice::Family::kDense : ProductChoice::Family::kOperator;
-  if (settings.dtype == DType::kBf16 && ops::dense_offers_bf16() && has_constant_weights(bound, node))
+  const bool worthwhile = ceilings.bf16_gflops >= kBf16Worthwhile * ceilings.f32_gflops;
+  if (settings.dtype == DType::kBf16 && worthwhile && ops::dense_offers_bf16() && has_constant_weights(bound, node))
     option.choice.dtype = DType::kBf16;
   option.kernel = ESPALIER_WITH_ONEDNN ? "onednn" : "operator";
   if (option.choice.dtype == DType::kBf16) option.kernel += "_bf16";
@@ -78,7 +81,7 @@ Option dense_option(const Graph& bound, const Node& node, const PlanSettings& se
 }
 
 void add_planar_options(const PlanState& state, const conv::ConvShape& shape, const PlanarGrids& grids,
-                        LayerOptions& layer) {
+                        const Ceilings& ceilings, LayerOptions& layer) {
   const DType dtype = state.settings.dtype;
   if (const auto fits = conv::check_conv(shape, dtype); !fits) {
     layer.excluded.push_back({fmt::format("conv_{}", to_string(dtype)), fits.error().message, -1});
@@ -88,16 +91,18 @@ void add_planar_options(const PlanState& state, const conv::ConvShape& shape, co
   const auto* block = std::get_if<Block>(&layer.pattern.pattern);
   const conv::PlanarGeometry output =
       grids.layout({shape.batch, shape.out_channels, shape.out_height(), shape.out_width()}, Layout::kPlanar).geometry;
-  const auto candidates = conv::conv_candidates(
-      shape, output,
-      {.block = block != nullptr ? *block : (sparse ? Block{1, 1} : Block{32, 32}),
-       .density = layer.pattern.density,
-       .dtype = dtype,
-       .isa = state.settings.isa,
-       .bf16_vectors = offers_bf16_vectors(state.settings.isa),
-       .threads = state.settings.threads,
-       .limit = sparse ? kSparseCandidates : kDenseCandidates,
-       .scratch = true});
+  const bool bf16_vectors =
+      offers_bf16_vectors(state.settings.isa) && ceilings.bf16_vector_gflops >= kBf16Worthwhile * ceilings.f32_gflops;
+  const auto candidates =
+      conv::conv_candidates(shape, output,
+                            {.block = block != nullptr ? *block : (sparse ? Block{1, 1} : Block{32, 32}),
+                             .density = layer.pattern.density,
+                             .dtype = dtype,
+                             .isa = state.settings.isa,
+                             .bf16_vectors = bf16_vectors,
+                             .threads = state.settings.threads,
+                             .limit = sparse ? kSparseCandidates : kDenseCandidates,
+                             .scratch = true});
   for (const conv::ConvCandidate& candidate : candidates) {
     Option option;
     option.choice.family = ProductChoice::Family::kPlanar;
@@ -157,7 +162,7 @@ std::vector<LayerOptions> gather_options(const PlanState& state, const Graph& bo
     layer.node = static_cast<int>(i);
     layer.pattern = state.patterns[i];
     layer.options.push_back(dense_option(bound, node, state.settings, ceilings));
-    if (const auto shape = conv_shape_of(bound, node)) add_planar_options(state, *shape, grids, layer);
+    if (const auto shape = conv_shape_of(bound, node)) add_planar_options(state, *shape, grids, ceilings, layer);
     if (node.op != "Conv") add_product_option(state, bound, node, layer);
     layers.push_back(std::move(layer));
   }

@@ -77,8 +77,7 @@ Result<bool> lower_planar_conv(Lowering& lowering, int index) {
   if (added != kNoValue) {
     ESPALIER_ASSIGN(const int residual, lowering.read(added, planar));
     step.reads.push_back(residual);
-    if (residual != x && lowering.home(added) == planar && lowering.is_last_use(added, index))
-      lies_on = residual;
+    if (residual != x && lowering.home(added) == planar && lowering.is_last_use(added, index)) lies_on = residual;
   }
   ESPALIER_ASSIGN(conv::PackedConv packed, packed_weights(lowering, index, choice.planar.kernel->rows));
   conv::ConvOptions options{.choice = choice.planar,

@@ -77,8 +77,7 @@ Layout Lowering::home(ValueId value) const { return homes_[static_cast<std::size
 Layout Lowering::result_layout(ValueId value, Layout layout) const {
   const auto reads_bf16 = [&](int index) {
     const Node& consumer = node(index);
-    if (choice(index).dtype == DType::kBf16)
-      return consumer.input(0) == value || consumer.fusion.residual == value;
+    if (choice(index).dtype == DType::kBf16) return consumer.input(0) == value || consumer.fusion.residual == value;
     return consumer.domain.empty() && std::find(kTakeBf16.begin(), kTakeBf16.end(), consumer.op) != kTakeBf16.end();
   };
   const std::vector<int>& readers = consumers(value);

@@ -10,7 +10,7 @@
 
 namespace espalier::plan {
 
-bool offers_bf16_vectors(Isa isa) { return isa >= Isa::kVnni && machine_features().avx512bf16; }
+bool offers_bf16_vectors(Isa isa) { return features_under(machine_features(), isa).avx512bf16; }
 
 std::shared_ptr<const ops::DensePrimitive> WeightStore::dense(int node) const {
   const std::lock_guard lock(mutex_);

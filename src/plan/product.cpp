@@ -51,7 +51,9 @@ std::optional<Product> product_of(const Graph& graph, const Node& node) {
 
 Result<MatmulPlan> plan_sparse_product(const Product& product, const Pattern& pattern, const Fusion& fusion,
                                        const PlanSettings& settings, const std::string& kernel) {
-  const Tensor weights = product.transposed ? transpose(product.weights) : product.weights;
+  Tensor weights = product.transposed ? transpose(product.weights) : product.weights;
+  // Kernels for bf16 weights round X as they pack it.
+  if (settings.dtype == DType::kBf16) weights = weights.cast(DType::kBf16);
   MatmulOptions options;
   options.n = product.tokens;
   if (product.bias.defined()) options.bias = product.bias.values<float>();

@@ -238,12 +238,11 @@ Status save_plan(std::span<const Plan> plans, const std::string& path) {
                          {"dense", state.settings.weights == WeightUse::kDense}};
   const std::set<std::string> weights = plan::weight_keys(state.graph);
   const std::map<std::string, Tensor> whole_elsewhere = plan::constants_of_others(plans);
-  description["graph"] = plan::graph_to_json(
-      state.graph, [&](const std::string& key, const Tensor& tensor) {
-        const auto whole = whole_elsewhere.find(key);
-        writer.add_constant(key, whole == whole_elsewhere.end() ? tensor : whole->second,
-                            weights.contains(key) ? plan::ZeroSign::kDrop : plan::ZeroSign::kKeep);
-      });
+  description["graph"] = plan::graph_to_json(state.graph, [&](const std::string& key, const Tensor& tensor) {
+    const auto whole = whole_elsewhere.find(key);
+    writer.add_constant(key, whole == whole_elsewhere.end() ? tensor : whole->second,
+                        weights.contains(key) ? plan::ZeroSign::kDrop : plan::ZeroSign::kKeep);
+  });
   description["variants"] = plan::Json::array();
   for (const Plan& plan : plans) description["variants"].push_back(plan::variant_to_json(plan.state(), writer));
   plan::Json shapes = plan::Json::array();

@@ -127,9 +127,13 @@ ConversionCost measured_cost(const Programs& programs, const std::vector<std::ve
   for (std::size_t p = 0; p < programs.size(); ++p)
     for (std::size_t s = 0; s < programs[p]->steps.size(); ++s) {
       const Step& step = programs[p]->steps[s];
-      if (step.node >= 0 || step.writes.empty()) continue;
-      bytes += 8.0 *
-               static_cast<double>(element_count(programs[p]->buffers[static_cast<std::size_t>(step.writes[0])].shape));
+      if (step.node >= 0 || step.reads.empty() || step.writes.empty()) continue;
+      const auto buffer = [&](int index) -> const Buffer& {
+        return programs[p]->buffers[static_cast<std::size_t>(index)];
+      };
+      const Buffer &from = buffer(step.reads[0]), &to = buffer(step.writes[0]);
+      const double moved = (is_bf16(from.layout) ? 2 : 4) + (is_bf16(to.layout) ? 2 : 4);
+      bytes += moved * static_cast<double>(element_count(to.shape));
       ms += std::max(step_ms[p][s] - fallback.fixed_ms, 0.0);
     }
   if (bytes == 0 || ms <= 0) return fallback;

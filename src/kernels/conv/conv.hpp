@@ -100,9 +100,9 @@ struct PackedConv {
   std::size_t bytes() const { return values.bytes() + columns.bytes() + starts.bytes() + bias.bytes(); }
 };
 
-// Packs weights [m, k, kh, kw] (f32) as `dtype` for kernels with groups of `rows`. `kept` is m x k (a tap is kept with its pair of
-// channels), nullptr for a full pattern; `bias` [m] or undefined. `block` is the pattern's block: entries become as
-// wide as it allows. Errors: kInvalidArgument for ranks, types or sizes that do not fit.
+// Packs weights [m, k, kh, kw] (f32) as `dtype` for kernels with groups of `rows`. `kept` is m x k (a tap is kept with
+// its pair of channels), nullptr for a full pattern; `bias` [m] or undefined. `block` is the pattern's block: entries
+// become as wide as it allows. Errors: kInvalidArgument for ranks, types or sizes that do not fit.
 Result<PackedConv> pack_conv(const Tensor& weights, const Tensor& bias, const Mask* kept, Block block, int rows,
                              DType dtype = DType::kF32);
 // The weights [m, k, taps] as f32; what was not kept is zero.
@@ -164,8 +164,8 @@ struct ConvOptions {
   std::optional<PlanarLayout> phases = std::nullopt;
 };
 
-// All 64-byte aligned, in the planned layouts (slots, whatever they hold). `residual` has the output's layout (nullptr: none) and may be the output
-// itself.
+// All 64-byte aligned, in the planned layouts (slots, whatever they hold). `residual` has the output's layout (nullptr:
+// none) and may be the output itself.
 struct ConvBuffers {
   const float* input = nullptr;
   float* output = nullptr;

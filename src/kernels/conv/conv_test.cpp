@@ -63,9 +63,9 @@ struct Problem {
     const Tensor biases = bias.empty() ? Tensor() : Tensor::of<float>({s.out_channels}, std::span<const float>(bias));
     return pack_conv(weights, biases, kept(), spec.block, rows, dtype);
   }
-  // Products of two bf16 are exact in f32, so both types differ from the reference by the roundings of sums. A result in
-  // bf16 is rounded to 8 bits; an activation that no clamp can do follows the store and adds its own rounding to that
-  // of its argument x, times its slope there: |x f'(x)| <= |f(x)| + 1/2 for those tested.
+  // Products of two bf16 are exact in f32, so both types differ from the reference by the roundings of sums. A result
+  // in bf16 is rounded to 8 bits; an activation that no clamp can do follows the store and adds its own rounding to
+  // that of its argument x, times its slope there: |x f'(x)| <= |f(x)| + 1/2 for those tested.
   double tolerance(float value) const {
     const double sums = 1.2e-7 * static_cast<double>(spec.shape.in_channels * spec.shape.taps() + 4);
     if (dtype == DType::kF32) return sums;
@@ -98,8 +98,7 @@ PlanarBuffer planar_input(const Problem& p, const PlanarLayout& layout) {
                            s.in_channels, 1, layout.per_slot};
   PlanarBuffer whole(image);
   ops.from_nchw(p.x.data(), image, whole.data(), plane_share(image, 0, 1));
-  ops.split_phases(image, whole.data(), layout, buffer.data(),
-                   {0, layout.geometry.sets() * layout.slot_channels()});
+  ops.split_phases(image, whole.data(), layout, buffer.data(), {0, layout.geometry.sets() * layout.slot_channels()});
   return buffer;
 }
 
@@ -238,8 +237,7 @@ std::vector<Case> cases() {
 class ConvKernels : public testing::TestWithParam<ConvKernel> {
  protected:
   void SetUp() override {
-    const bool vectors = active_isa() >= Isa::kVnni && machine_features().avx512bf16;
-    if (!conv_kernel_runs(GetParam(), active_isa(), vectors))
+    if (!conv_kernel_runs(GetParam(), active_isa(), active_features().avx512bf16))
       GTEST_SKIP() << GetParam().name << " needs " << to_string(GetParam().isa)
                    << (GetParam().bf16_vectors ? " with avx512_bf16" : "") << ", this run allows "
                    << to_string(active_isa());
@@ -294,8 +292,8 @@ TEST_P(ConvKernels, WritesPhasesAlong) {
             planned->run({.input = x.data(), .output = y.data(), .phases = along.data(), .scratch = scratch.data()},
                          task, tasks);
           expect_close(p, y, "phases");
-          planar_ops(Isa::kScalar).split_phases(layouts.output, y.data(), split, afterwards.data(),
-                                                {0, split.slot_channels()});
+          planar_ops(Isa::kScalar)
+              .split_phases(layouts.output, y.data(), split, afterwards.data(), {0, split.slot_channels()});
           EXPECT_EQ(std::memcmp(along.data(), afterwards.data(), along.slots().size() * 4), 0)
               << planned->options().choice.name() << " tasks " << tasks;
           EXPECT_EQ(along.dirty_pads(), 0);
@@ -497,8 +495,7 @@ TEST(ConvCandidates, StayBelowTheCeilingAndOrderByPrediction) {
     for (const bool scratch : {false, true}) {
       bool panel = false;
       for (const ConvCandidate& c : conv_candidates(
-               small, output,
-               {.density = 0.5, .isa = Isa::kAvx512, .threads = 2, .limit = 40, .scratch = scratch}))
+               small, output, {.density = 0.5, .isa = Isa::kAvx512, .threads = 2, .limit = 40, .scratch = scratch}))
         panel = panel || c.choice.kernel->gather != nullptr;
       EXPECT_EQ(panel, scratch && side == 7);
     }

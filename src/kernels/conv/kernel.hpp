@@ -1,8 +1,8 @@
 // The table of convolution kernels.
 //
 // Names: conv_f32_blk8_8x3v_avx512: row groups of 8 output channels that share their kept input channels, a register
-// tile of 8 rows x 3 vectors. The name is also the function's symbol. bf16 kernels read and write slots of two channels;
-// those for AVX-512 BF16 multiply pairs, the others widen them to f32.
+// tile of 8 rows x 3 vectors. The name is also the function's symbol. bf16 kernels read and write slots of two
+// channels; those for AVX-512 BF16 multiply pairs, the others widen them to f32.
 #pragma once
 
 #include <espalier/cpu.hpp>

@@ -296,7 +296,8 @@ void PlanarOps::add(const PlanarLayout& layout, const float* a, const float* b, 
   const std::int64_t slots = g.vectors() * kLine, tail = g.plane_stride() - g.origin() - slots;
   for (std::int64_t p = planes.begin; p < planes.end; ++p) {
     const std::int64_t plane = p * g.plane_stride(), first = plane + g.origin();
-    loops_->of[layout.per_slot - 1].add(a + first, b == nullptr ? nullptr : b + first, g.pixel_mask(), slots, low, high, y + first);
+    loops_->of[layout.per_slot - 1].add(a + first, b == nullptr ? nullptr : b + first, g.pixel_mask(), slots, low, high,
+                                        y + first);
     std::memset(y + plane, 0, bytes(g.origin()));
     std::memset(y + first + slots, 0, bytes(tail));
   }

@@ -3,8 +3,8 @@
 // Every function works on planes [begin, end) of a planar tensor (plane p belongs to plane set p / planes) or on what
 // its comment says, so that any split of the range over threads does. Planar results are written whole, with zero pads.
 // Layouts of one call have the same number of channels per slot unless its comment says otherwise; where that is two
-// (bf16), a plane or channel of a range is that of a pair. No allocation, no threads. The table of the best allowed instruction set is taken once: const PlanarOps ops =
-// planar_ops(active_isa());
+// (bf16), a plane or channel of a range is that of a pair. No allocation, no threads. The table of the best allowed
+// instruction set is taken once: const PlanarOps ops = planar_ops(active_isa());
 #pragma once
 
 #include <cstdint>

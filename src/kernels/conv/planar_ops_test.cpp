@@ -117,8 +117,7 @@ TEST_P(PlanarOpsOn, PlanesNarrowAndWiden) {
     PlanarBuffer wide(single), expected(pairs), narrow(pairs), back(single);
     ops().from_nchw(x.data(), single, wide.data(), plane_share(single, 0, 1));
     ops().from_nchw(x.data(), pairs, expected.data(), plane_share(pairs, 0, 1));
-    for (int task = 0; task < 3; ++task)
-      ops().narrow(pairs, wide.data(), narrow.data(), plane_share(pairs, task, 3));
+    for (int task = 0; task < 3; ++task) ops().narrow(pairs, wide.data(), narrow.data(), plane_share(pairs, task, 3));
     EXPECT_EQ(std::memcmp(narrow.slots().data(), expected.slots().data(), narrow.slots().size() * 4), 0);
     for (int task = 0; task < 3; ++task) ops().widen(pairs, narrow.data(), back.data(), plane_share(pairs, task, 3));
     EXPECT_TRUE(narrow.canaries_intact() && back.canaries_intact());
@@ -141,8 +140,7 @@ TEST_P(PlanarOpsOn, PixelMajorPairsThereAndBack) {
     PlanarBuffer planar(layout), expected(layout);
     ops().from_nchw(x.data(), layout, expected.data(), plane_share(layout, 0, 1));
     for (int task = 0; task < 2; ++task)
-      ops().from_nhwc(reinterpret_cast<const float*>(nhwc.data()), layout, planar.data(),
-                      range_share(groups, task, 2));
+      ops().from_nhwc(reinterpret_cast<const float*>(nhwc.data()), layout, planar.data(), range_share(groups, task, 2));
     EXPECT_EQ(std::memcmp(planar.slots().data(), expected.slots().data(), planar.slots().size() * 4), 0);
     ops().to_nhwc(layout, planar.data(), reinterpret_cast<float*>(back.data()), {0, groups});
     EXPECT_EQ(std::memcmp(back.data(), nhwc.data(), nhwc.size() * sizeof(bf16)), 0);
@@ -272,7 +270,9 @@ TEST_P(PlanarOpsOn, PoolsAgree) {
             for (std::int64_t oy = 0; oy < out.geometry.height(); ++oy)
               for (std::int64_t ox = 0; ox < out.geometry.width(); ++ox)
                 ASSERT_NEAR(y.value(n, c, oy, ox), pooled(p, x, mean, n, c, oy, ox),
-                            !mean ? 0.0 : layout.per_slot == 1 ? 1e-6 : 2.0 / 256)
+                            !mean                  ? 0.0
+                            : layout.per_slot == 1 ? 1e-6
+                                                   : 2.0 / 256)
                     << (mean ? "mean " : "max ") << p.kernel_h << "x" << p.kernel_w << " at " << n << "," << c << ","
                     << oy << "," << ox;
       }

@@ -66,8 +66,7 @@ GridNeeds grid_needs(const ConvShape& s) {
   return needs;
 }
 
-ConvLayouts default_layouts(const ConvShape& s, std::int64_t output_halo, std::int64_t images_per_plane,
-                            int per_slot) {
+ConvLayouts default_layouts(const ConvShape& s, std::int64_t output_halo, std::int64_t images_per_plane, int per_slot) {
   const GridNeeds needs = grid_needs(s);
   PlanarRequest in{.height = needs.height, .width = needs.width, .batch = s.batch, .halo = needs.halo};
   PlanarRequest out{.height = s.out_height(), .width = s.out_width(), .batch = s.batch, .halo = output_halo};

@@ -157,7 +157,7 @@ bool dense_available() {
   return active_isa() >= Isa::kAvx2;
 }
 
-bool dense_offers_bf16() { return dense_available() && active_isa() >= Isa::kVnni && machine_features().avx512bf16; }
+bool dense_offers_bf16() { return dense_available() && active_features().avx512bf16; }
 
 struct DensePrimitive::Impl {
   dnnl::primitive primitive;
