@@ -28,12 +28,12 @@ std::vector<bool> kept_runs(std::span<const float> values, std::size_t length, Z
   return kept;
 }
 
-// Lengths of runs that blocks of some columns leave: all taps of 1 to 32 neighbouring input channels, or 1 to 32
-// neighbours of a matrix.
+// Lengths of runs that patterns leave: single weights, and all taps of 1 to 32 neighbouring input channels (of a
+// matrix: 1 to 32 neighbours).
 std::vector<std::int64_t> run_lengths(const Tensor& tensor) {
   std::int64_t taps = 1;
   for (int axis = 2; axis < tensor.rank(); ++axis) taps *= tensor.dim(axis);
-  std::vector<std::int64_t> lengths;
+  std::vector<std::int64_t> lengths{1};
   for (std::int64_t columns = 1; columns <= 32; columns *= 2)
     if (taps * columns > 0 && tensor.count() % (taps * columns) == 0) lengths.push_back(taps * columns);
   return lengths;

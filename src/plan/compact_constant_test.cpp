@@ -64,6 +64,15 @@ TEST(CompactConstant, TakesWhatIsKeptAndABitPerRun) {
   EXPECT_EQ(static_cast<double>(compact.values.bytes()), density_of(tensor) * 2 * static_cast<double>(tensor.count()));
 }
 
+TEST(CompactConstant, TakesSingleWeightsWhereTapsDiffer) {
+  Tensor tensor(DType::kF32, {64, 32, 3, 3});
+  for (std::size_t i = 0; i < tensor.values<float>().size(); ++i)
+    tensor.values<float>()[i] = i % 2 == 0 ? 0.0F : 1.0F / static_cast<float>(i);
+  const CompactConstant compact = compact_constant(tensor, ZeroSign::kDrop);
+  EXPECT_EQ(compact.run, 1);
+  EXPECT_EQ(compact.values.count(), tensor.count() / 2);
+}
+
 TEST(CompactConstant, LeavesOthersAlone) {
   const Tensor shape = Tensor::of<std::int64_t>({2}, {1, -1}), small(DType::kF32, {4, 4});
   for (const Tensor& tensor : {shape, small}) {
