@@ -1,6 +1,7 @@
 // PlanState: Programs by shape, and packed weights by node.
 #include "plan/plan_state.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "base/fail.hpp"
@@ -83,6 +84,13 @@ namespace {
 // Packed weights that hold so many times the kept ones are better packed anew than stored.
 constexpr double kMostPadding = 4.0 / 3;
 
+bool is_compact(const conv::PackedConv& packed, const Tensor& constant) {
+  if (is_released(constant)) return true;
+  const auto values = constant.values<float>();
+  const auto kept = values.size() - static_cast<std::size_t>(std::count(values.begin(), values.end(), 0.0F));
+  return static_cast<double>(packed.values.count()) <= kMostPadding * static_cast<double>(kept);
+}
+
 }  // namespace
 
 void PlanState::release_packed_constants() {
@@ -93,7 +101,7 @@ void PlanState::release_packed_constants() {
     bool replaced = false;
     if (choice.family == ProductChoice::Family::kPlanar) {
       const conv::PackedConv weights = weights_->planar(static_cast<int>(i), choice.planar.kernel->rows);
-      replaced = weights.values.defined() && weights.work_density() <= kMostPadding * patterns[i].density;
+      replaced = weights.values.defined() && is_compact(weights, graph.value(node.input(1)).constant);
     }
     for (std::size_t input = 0; input < node.inputs.size(); ++input)
       (replaced && input == 1 ? packed : read).insert(node.inputs[input]);
