@@ -35,8 +35,8 @@ if(ESPALIER_WARNINGS_AS_ERRORS)
   target_compile_options(espalier_build_flags INTERFACE -Werror)
 endif()
 if(ESPALIER_SANITIZE)
-  target_compile_options(espalier_build_flags INTERFACE -fsanitize=${ESPALIER_SANITIZE} -fno-sanitize-recover=all
-                                                        -fno-omit-frame-pointer)
+  # By directory, so that these come before a target's own options, which may leave out a check.
+  add_compile_options(-fsanitize=${ESPALIER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(espalier_build_flags INTERFACE -fsanitize=${ESPALIER_SANITIZE})
 endif()
 if(ESPALIER_BUILD_FUZZ)
