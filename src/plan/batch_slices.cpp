@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <espalier/cpu.hpp>
 #include <string_view>
 
@@ -86,14 +87,19 @@ bool is_batch_separable(const Graph& graph) {
 std::int64_t slice_size(std::size_t image_bytes, int threads) {
   const std::int64_t l2 = cache_sizes().l2 > 0 ? cache_sizes().l2 : std::int64_t{1} << 20;
   const std::int64_t images = l2 * threads / std::max<std::int64_t>(1, static_cast<std::int64_t>(image_bytes));
-  return images >= 2 ? images : 0;
+  // A power of two: images then fill planes evenly (conv::default_images_per_plane).
+  return images >= 2 ? static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(images))) : 0;
 }
 
-Slices slices_of(const std::vector<Shape>& shapes, std::int64_t slice) {
-  const std::int64_t batch = shapes.empty() || shapes[0].empty() ? 1 : shapes[0][0];
-  if (slice <= 0 || batch <= slice) return {batch, batch};
-  const std::int64_t count = (batch + slice - 1) / slice;
-  return {batch, (batch + count - 1) / count};
+Slices slices_of(std::int64_t batch, std::int64_t slice, int teams) {
+  if (slice <= 0 || batch <= 1) return {batch, 1};
+  const auto up = [](std::int64_t value, std::int64_t step) { return (value + step - 1) / step; };
+  if (batch <= slice && (teams == 1 || batch < teams)) return {batch, 1};
+  return {batch, std::min(batch, up(up(batch, slice), teams) * teams)};
+}
+
+Slices slices_of(const std::vector<Shape>& shapes, std::int64_t slice, int teams) {
+  return slices_of(shapes.empty() || shapes[0].empty() ? 1 : shapes[0][0], slice, teams);
 }
 
 std::vector<Shape> with_batch(std::vector<Shape> shapes, std::int64_t count) {

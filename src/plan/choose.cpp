@@ -75,7 +75,7 @@ Result<Decision> choose(PlanState& state, const Graph& bound, const std::vector<
                         const Ceilings& ceilings, const CompileOptions& options) {
   Decision decision;
   decision.layers = gather_options(state, bound, ceilings);
-  const ConversionCost modelled = conversion_cost(ceilings, state.settings.threads);
+  const ConversionCost modelled = conversion_cost(ceilings, state.settings.team_threads());
   const bool any = std::any_of(decision.layers.begin(), decision.layers.end(),
                                [](const LayerOptions& layer) { return layer.options.size() > 1; });
   if (!any || options.tuning != Tuning::kTimed) {

@@ -76,7 +76,7 @@ Option dense_option(const Graph& bound, const Node& node, const PlanSettings& se
     option.choice.dtype = DType::kBf16;
   option.kernel = ESPALIER_WITH_ONEDNN ? "onednn" : "operator";
   if (option.choice.dtype == DType::kBf16) option.kernel += "_bf16";
-  option.predicted_ms = predict_dense_ms(work_of(bound, node), option.choice.dtype, ceilings, settings.threads);
+  option.predicted_ms = predict_dense_ms(work_of(bound, node), option.choice.dtype, ceilings, settings.team_threads());
   return option;
 }
 
@@ -100,7 +100,7 @@ void add_planar_options(const PlanState& state, const conv::ConvShape& shape, co
                              .dtype = dtype,
                              .isa = state.settings.isa,
                              .bf16_vectors = bf16_vectors,
-                             .threads = state.settings.threads,
+                             .threads = state.settings.team_threads(),
                              .limit = sparse ? kSparseCandidates : kDenseCandidates,
                              .scratch = true});
   for (const conv::ConvCandidate& candidate : candidates) {

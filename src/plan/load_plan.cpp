@@ -268,6 +268,7 @@ Result<Plan> read_plan(const std::string& path, const LoadPlanOptions& options) 
   auto state = std::make_shared<PlanState>();
   state->settings = settings;
   state->graph = std::move(graph);
+  if (variant.value("teams", 1) > 1) state->settings.teams = state->settings.threads;
   if (variant.value("spread_arena", false)) state->settings.arena = ArenaUse::kSpread;
   state->slice = std::max<std::int64_t>(0, variant.at("slice").get<std::int64_t>());
   const Json& choices = variant.at("choices");

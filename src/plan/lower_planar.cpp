@@ -99,7 +99,7 @@ Result<bool> lower_planar_conv(Lowering& lowering, int index) {
   ESPALIER_ASSIGN(conv::PlannedConv planned,
                   conv::PlannedConv::make(*shape, *lowering.buffer(x).planar, *lowering.buffer(step.writes[0]).planar,
                                           std::move(packed), options));
-  const int threads = lowering.state().settings.threads;
+  const int threads = lowering.threads();
   step.scratch = planned.scratch_bytes(threads);
   step.work = PlanarConvWork{std::move(planned), added != kNoValue, options.phases.has_value(), threads};
   lowering.emit(std::move(step));

@@ -40,10 +40,11 @@ std::string step_name(const Graph& graph, const Node& node) {
   return graph.value(node.outputs[0]).name;
 }
 
-Lowering::Lowering(const PlanState& state, Graph graph, const std::vector<ProductChoice>& choices)
+Lowering::Lowering(const PlanState& state, Graph graph, const std::vector<ProductChoice>& choices, int threads)
     : state_(state),
       graph_(std::move(graph)),
       choices_(choices),
+      threads_(threads),
       grids_(graph_),
       consumers_(graph_.consumers()),
       homes_(static_cast<std::size_t>(graph_.value_count()), Layout::kPlain) {

@@ -20,13 +20,14 @@ namespace espalier::plan {
 class Lowering {
  public:
   // `graph` is `state`'s graph with every input shape known; `choices` as in PlanState, by node. Both outlive this.
-  Lowering(const PlanState& state, Graph graph, const std::vector<ProductChoice>& choices);
+  Lowering(const PlanState& state, Graph graph, const std::vector<ProductChoice>& choices, int threads);
 
   // Lowers all nodes and places the memory.
   Result<Program> lower();
 
   // ---- for the lower_* functions ----
   const Graph& graph() const { return graph_; }
+  int threads() const { return threads_; }  // that the Program will run on
   const PlanState& state() const { return state_; }
   const Node& node(int index) const { return graph_.nodes[static_cast<std::size_t>(index)]; }
   const ProductChoice& choice(int index) const { return choices_[static_cast<std::size_t>(index)]; }
@@ -71,6 +72,7 @@ class Lowering {
   const PlanState& state_;
   Graph graph_;
   const std::vector<ProductChoice>& choices_;
+  int threads_;
   PlanarGrids grids_;
   Program program_;
   std::vector<std::vector<int>> consumers_;

@@ -57,17 +57,25 @@ std::vector<ConversionReport> conversions_of(const Program& program) {
 
 std::vector<Shape> with_batch_of_slice(const PlanState& state, const std::vector<Shape>& shapes) {
   if (state.slice == 0) return shapes;
-  return with_batch(shapes, slices_of(shapes, state.slice).size);
+  return with_batch(shapes, slices_of(shapes, state.slice, state.settings.teams).largest());
 }
 
-// From the activations of one image in a Program whose products are all dense.
+// How batches run. From the activations of one image in a Program whose products are all dense.
 Status set_slice(PlanState& state, const std::vector<Shape>& shapes) {
   if (!is_batch_separable(state.graph)) return {};
   std::vector<ProductChoice> dense(state.graph.nodes.size());
   for (std::size_t i = 0; i < dense.size(); ++i)
     if (ESPALIER_WITH_ONEDNN && is_product(state.graph.nodes[i])) dense[i].family = ProductChoice::Family::kDense;
   ESPALIER_ASSIGN(const Program program, state.make_program(with_batch(shapes, 1), dense));
-  state.slice = slice_size(program.arena_bytes, state.settings.threads);
+  const int threads = state.settings.threads;
+  const std::int64_t batch = slices_of(shapes, 0, 1).batch;
+  // Fewer than two images for each thread would leave threads idle at the end for too long.
+  if (threads > 1 && batch >= 2 * threads) {
+    state.settings.teams = threads;
+    state.slice = std::max<std::int64_t>(1, slice_size(program.arena_bytes, 1));
+  } else {
+    state.slice = slice_size(program.arena_bytes, threads);
+  }
   return {};
 }
 

@@ -126,11 +126,12 @@ Graph PlanState::whole_graph() const {
   return whole;
 }
 
-Result<Program> PlanState::make_program(const std::vector<Shape>& shapes,
-                                        const std::vector<ProductChoice>& chosen) const {
+Result<Program> PlanState::make_program(const std::vector<Shape>& shapes, const std::vector<ProductChoice>& chosen,
+                                        int threads) const {
   ESPALIER_ASSIGN(Graph bound, bind_shapes(graph, shapes));
-  const ops::DenseThreads threads(settings.threads);
-  ESPALIER_ASSIGN(Program program, Lowering(*this, std::move(bound), chosen).lower());
+  if (threads == 0) threads = settings.team_threads();
+  const ops::DenseThreads dense_threads(threads);
+  ESPALIER_ASSIGN(Program program, Lowering(*this, std::move(bound), chosen, threads).lower());
   const std::size_t bytes = program.arena_bytes + program.scratch_bytes;
   if (bytes > static_cast<std::size_t>(memory_size()))
     return fail(ErrorCode::kLimit, "a run for these shapes needs {} MiB of memory for activations, this machine has {}",
@@ -138,12 +139,14 @@ Result<Program> PlanState::make_program(const std::vector<Shape>& shapes,
   return program;
 }
 
-Result<std::shared_ptr<const Program>> PlanState::program_for(const std::vector<Shape>& shapes) const {
+Result<std::shared_ptr<const Program>> PlanState::program_for(const std::vector<Shape>& shapes, int threads) const {
+  if (threads == 0) threads = settings.team_threads();
+  const std::pair key(threads, shapes);
   const std::lock_guard lock(mutex_);  // one thread makes a Program, the others wait for it
-  if (const auto found = programs_.find(shapes); found != programs_.end()) return found->second;
-  ESPALIER_ASSIGN(Program program, make_program(shapes, choices));
+  if (const auto found = programs_.find(key); found != programs_.end()) return found->second;
+  ESPALIER_ASSIGN(Program program, make_program(shapes, choices, threads));
   auto shared = std::make_shared<const Program>(std::move(program));
-  programs_.emplace(shapes, shared);
+  programs_.emplace(key, shared);
   return shared;
 }
 

@@ -22,12 +22,17 @@
 namespace espalier::plan {
 
 struct PlanSettings {
-  int threads = 1;
+  int threads = 1;  // all that a run may use
+  // Slices of a batch that run at once, each on threads / teams of its own: as many as threads, or 1. Cores that work
+  // on images of their own pass nothing to each other.
+  int teams = 1;
   Isa isa = Isa::kScalar;
   DType dtype = DType::kF32;  // kBf16: weights are rounded to it, and multiplied in it where a kernel does
   WeightUse weights = WeightUse::kSparse;
   Packing packing = Packing::kNative;
   ArenaUse arena = ArenaUse::kCompact;
+
+  int team_threads() const { return threads / teams; }
 };
 
 // Whether kernels with vdpbf16ps may run on this machine when `isa` is the highest level.
@@ -82,11 +87,12 @@ class PlanState {
   std::vector<TensorInfo> inputs, outputs;
   PlanReport report;
 
-  // The Program for these input shapes (in the order of `inputs`): made at most once, then remembered. Thread-safe.
-  // Errors: kInvalidData naming the node whose inputs do not fit.
-  Result<std::shared_ptr<const Program>> program_for(const std::vector<Shape>& shapes) const;
+  // The Program for these input shapes (in the order of `inputs`) and this many threads (0: a team's): made at most
+  // once, then remembered. Thread-safe. Errors: kInvalidData naming the node whose inputs do not fit.
+  Result<std::shared_ptr<const Program>> program_for(const std::vector<Shape>& shapes, int threads = 0) const;
   // Made anew and not remembered, with other choices: for trials.
-  Result<Program> make_program(const std::vector<Shape>& shapes, const std::vector<ProductChoice>& choices) const;
+  Result<Program> make_program(const std::vector<Shape>& shapes, const std::vector<ProductChoice>& choices,
+                               int threads = 0) const;
 
   WeightStore& weights() const { return *weights_; }
   // Uses the packed weights of another state, whose nodes and choices are the same.
@@ -101,7 +107,7 @@ class PlanState {
  private:
   std::shared_ptr<WeightStore> weights_ = std::make_shared<WeightStore>();
   mutable std::mutex mutex_;
-  mutable std::map<std::vector<Shape>, std::shared_ptr<const Program>> programs_;
+  mutable std::map<std::pair<int, std::vector<Shape>>, std::shared_ptr<const Program>> programs_;
 };
 
 }  // namespace espalier::plan

@@ -62,7 +62,7 @@ Result<MatmulPlan> plan_sparse_product(const Product& product, const Pattern& pa
   options.high = fusion.high;
   options.order = DataOrder::kTokens;
   options.dense = Fallback::kNever;
-  options.threads = settings.threads;
+  options.threads = settings.team_threads();
   options.isa = settings.isa;
   options.kernel = kernel;
   options.deterministic = true;

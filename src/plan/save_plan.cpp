@@ -177,11 +177,9 @@ Json variant_to_json(const PlanState& state, Writer& writer) {
   Json choices = Json::array();
   for (std::size_t node = 0; node < state.choices.size(); ++node)
     choices.push_back(choice_to_json(state, node, writer));
-  return {{"isa", to_string(state.settings.isa)},
-          {"slice", state.slice},
-          {"spread_arena", state.settings.arena == ArenaUse::kSpread},
-          {"choices", std::move(choices)},
-          {"report", report_to_json(state.report)}};
+  return {{"isa", to_string(state.settings.isa)}, {"slice", state.slice},
+          {"teams", state.settings.teams},        {"spread_arena", state.settings.arena == ArenaUse::kSpread},
+          {"choices", std::move(choices)},        {"report", report_to_json(state.report)}};
 }
 
 // Whether two states are of one network, planned for the same shapes and type.

@@ -145,7 +145,7 @@ ConversionCost measured_cost(const Programs& programs, const std::vector<std::ve
 Result<ArenaUse> time_arenas(PlanState& state, const std::vector<Shape>& shapes,
                              const std::vector<LayerOptions>& layers, const TrialOptions& trials) {
   constexpr std::size_t kMostBytes = std::size_t{512} << 20;
-  if (state.settings.threads == 1) return ArenaUse::kCompact;
+  if (state.settings.team_threads() == 1) return ArenaUse::kCompact;
   Programs programs;
   for (const ArenaUse use : {ArenaUse::kCompact, ArenaUse::kSpread}) {
     state.settings.arena = use;
@@ -155,7 +155,7 @@ Result<ArenaUse> time_arenas(PlanState& state, const std::vector<Shape>& shapes,
     }
     if (programs.back()->arena_bytes > kMostBytes) return ArenaUse::kCompact;
   }
-  ESPALIER_ASSIGN(const auto step_ms, time_steps(programs, state.settings.threads, trials));
+  ESPALIER_ASSIGN(const auto step_ms, time_steps(programs, state.settings.team_threads(), trials));
   const double compact = total(step_ms[0]) + total(step_ms[1]), spread = total(step_ms[2]) + total(step_ms[3]);
   return spread < compact * (under_hypervisor() ? kWorthwhileOnHypervisor : kWorthwhile) ? ArenaUse::kSpread
                                                                                          : ArenaUse::kCompact;
@@ -170,7 +170,7 @@ Status time_options(const PlanState& state, const std::vector<Shape>& shapes, st
     ESPALIER_ASSIGN(auto program, network_of(state, shapes, layers, options_of_rank(layers, rank)));
     programs.push_back(std::move(program));
   }
-  ESPALIER_ASSIGN(const auto step_ms, time_steps(programs, state.settings.threads, trials));
+  ESPALIER_ASSIGN(const auto step_ms, time_steps(programs, state.settings.team_threads(), trials));
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const std::vector<double> times = by_node(*programs[rank], step_ms[rank], state.graph.nodes.size());
     for (LayerOptions& layer : layers)
@@ -200,7 +200,7 @@ Result<std::vector<std::size_t>> choose_network(const PlanState& state, const Gr
       ESPALIER_ASSIGN(auto program, network_of(state, shapes, layers, chosen));
       programs.push_back(std::move(program));
     }
-    ESPALIER_ASSIGN(step_ms, time_steps(programs, state.settings.threads, trials));
+    ESPALIER_ASSIGN(step_ms, time_steps(programs, state.settings.team_threads(), trials));
     const ConversionCost measured = measured_cost(programs, step_ms, modelled);
     add(assign_options(bound, layers, preferred, measured));
     return {};

@@ -22,7 +22,7 @@ constexpr std::uintmax_t kMaxFileBytes = 16U << 20;
 constexpr std::size_t kMaxEntries = 50'000;
 
 std::string machine_key(const PlanSettings& settings) {
-  std::string key = fmt::format("{};{};{};", ESPALIER_VERSION_STRING, to_string(settings.isa), settings.threads);
+  std::string key = fmt::format("{};{};{};", ESPALIER_VERSION_STRING, to_string(settings.isa), settings.team_threads());
   for (const std::string& feature : feature_names(machine_features())) key += feature + ",";
   const CacheSizes& caches = cache_sizes();
   return key + fmt::format(";{};{};{}", caches.l1d, caches.l2, caches.l3);

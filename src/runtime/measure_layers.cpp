@@ -63,14 +63,17 @@ Result<PlanReport> measure_layers(const Plan& plan, const Plan& dense, std::span
   std::vector<Shape> shapes;
   for (const Tensor& input : ordered) shapes.push_back(input.shape());
   // Both run slices of one size, so that their layers compare; times are those of the whole batch.
-  const plan::Slices slices = plan::slices_of(shapes, plan.state().slice);
-  const std::vector<Shape> sliced = plan.state().slice == 0 ? shapes : plan::with_batch(shapes, slices.size);
-  ESPALIER_ASSIGN(const auto program, plan.state().program_for(sliced));
-  ESPALIER_ASSIGN(const auto dense_program, dense.state().program_for(sliced));
+  const plan::PlanSettings& settings = plan.state().settings;
+  const plan::Slices slices = plan::slices_of(shapes, plan.state().slice, settings.teams);
+  const std::vector<Shape> sliced = plan.state().slice == 0 ? shapes : plan::with_batch(shapes, slices.largest());
+  const int threads = slices.count > 1 ? settings.team_threads() : settings.threads;
+  ESPALIER_ASSIGN(const auto program, plan.state().program_for(sliced, threads));
+  ESPALIER_ASSIGN(const auto dense_program, dense.state().program_for(sliced, threads));
   const plan::TrialOptions trials{.repeats = static_cast<int>(std::clamp<std::int64_t>(options.min_runs, 7, 1000)),
                                   .budget_ms = options.seconds * 1e3};
-  ESPALIER_ASSIGN(const auto step_ms, plan::time_steps({program, dense_program}, plan.threads(), trials, ordered));
-  const double slice_count = static_cast<double>(slices.batch) / static_cast<double>(slices.size);
+  ESPALIER_ASSIGN(const auto step_ms, plan::time_steps({program, dense_program}, threads, trials, ordered));
+  const double slice_count =
+      static_cast<double>(slices.count) * static_cast<double>(threads) / static_cast<double>(settings.threads);
   const StepTimes times = sort_times(plan.state(), *program, step_ms[0], slice_count);
   const StepTimes dense_times = sort_times(dense.state(), *dense_program, step_ms[1], slice_count);
 

@@ -15,6 +15,7 @@ namespace {
 // The RunStates of one Program that no run is using.
 struct Pool {
   std::shared_ptr<const plan::Program> program;
+  int threads = 1;  // that it was made for
   std::vector<std::unique_ptr<plan::RunState>> idle;
 };
 
@@ -76,44 +77,78 @@ class Session::Impl {
     ESPALIER_TRY(check_inputs(inputs));
     const plan::Slices slices = slices_of(inputs);
     std::vector<NamedTensor> outputs;
-    for (std::int64_t first = 0; first < slices.batch || first == 0; first += slices.size) {
-      const std::int64_t count = std::min(slices.size, slices.batch - first);
-      ESPALIER_ASSIGN(const Lease lease, take(inputs, count));
-      if (first == 0) outputs = allocate_outputs(lease->program(), slices);
-      set_inputs(*lease, inputs, first);
-      for (std::size_t port = 0; port < outputs.size(); ++port) set_output(*lease, port, outputs[port].tensor, first);
+    {
+      ESPALIER_ASSIGN(const Lease lease, take(inputs, slices, 0));
+      outputs = allocate_outputs(lease->program(), slices);
+    }
+    if (timings != nullptr) timings->clear();
+    std::mutex timings_mutex;
+    const auto run_slice = [&](std::int64_t slice, Executor& executor) -> Status {
+      ESPALIER_ASSIGN(const Lease lease, take(inputs, slices, slice));
+      set_inputs(*lease, inputs, slices.begin(slice));
+      for (std::size_t port = 0; port < outputs.size(); ++port)
+        set_output(*lease, port, outputs[port].tensor, slices.begin(slice));
       std::vector<double> step_ms(timings != nullptr ? lease->program().steps.size() : 0);
-      ESPALIER_TRY(lease->run(*executor_, step_ms));
+      ESPALIER_TRY(lease->run(executor, step_ms));
+      // Only networks whose batch is not sliced have outputs of unknown size.
       for (std::size_t port = 0; port < outputs.size(); ++port)
         if (!outputs[port].tensor.defined()) outputs[port].tensor = lease->dynamic_output(port);
-      if (timings != nullptr) add_timings(lease->program(), step_ms, first == 0, *timings);
-    }
+      if (timings != nullptr) {
+        const std::lock_guard lock(timings_mutex);
+        add_timings(lease->program(), step_ms, at_once(slices), *timings);
+      }
+      return {};
+    };
+    ESPALIER_TRY(run_slices(slices, run_slice));
     return outputs;
   }
 
   Status run_into(std::span<const NamedTensor> inputs, std::span<NamedTensor> outputs) {
     ESPALIER_TRY(check_inputs(inputs));
     const plan::Slices slices = slices_of(inputs);
-    for (std::int64_t first = 0; first < slices.batch || first == 0; first += slices.size) {
-      ESPALIER_ASSIGN(const Lease lease, take(inputs, std::min(slices.size, slices.batch - first)));
-      if (first == 0) ESPALIER_TRY(check_outputs(lease->program(), slices, outputs));
-      set_inputs(*lease, inputs, first);
+    {
+      ESPALIER_ASSIGN(const Lease lease, take(inputs, slices, 0));
+      ESPALIER_TRY(check_outputs(lease->program(), slices, outputs));
+    }
+    return run_slices(slices, [&](std::int64_t slice, Executor& executor) -> Status {
+      ESPALIER_ASSIGN(const Lease lease, take(inputs, slices, slice));
+      set_inputs(*lease, inputs, slices.begin(slice));
       for (std::size_t port = 0; port < plan_.outputs().size(); ++port)
         if (NamedTensor* output = find(outputs, plan_.outputs()[port].name))
-          set_output(*lease, port, output->tensor, first);
-      ESPALIER_TRY(lease->run(*executor_));
-    }
-    return {};
+          set_output(*lease, port, output->tensor, slices.begin(slice));
+      return lease->run(executor);
+    });
   }
 
  private:
-  // Without slicing the whole batch is one slice.
   plan::Slices slices_of(std::span<const NamedTensor> inputs) const {
-    if (plan_.inputs().empty() || plan_.state().slice == 0) return {1, 1};
+    if (plan_.inputs().empty()) return {};
     const Shape& shape = find(inputs, plan_.inputs()[0].name)->tensor.shape();
-    if (shape.empty() || shape[0] <= plan_.state().slice) return {1, 1};
-    const std::int64_t count = (shape[0] + plan_.state().slice - 1) / plan_.state().slice;
-    return {shape[0], (shape[0] + count - 1) / count};
+    return plan::slices_of(shape.empty() ? 1 : shape[0], plan_.state().slice, plan_.state().settings.teams);
+  }
+
+  // How many slices run at once.
+  int at_once(const plan::Slices& slices) const {
+    return slices.count > 1 && plan_.state().settings.teams > 1 ? executor_->size() : 1;
+  }
+
+  // fn(slice, executor) for every slice: one after the other on all threads, or each on a thread of its own. The first
+  // error in order of time.
+  template <typename F>
+  Status run_slices(const plan::Slices& slices, const F& fn) {
+    if (at_once(slices) == 1) {
+      for (std::int64_t slice = 0; slice < slices.count; ++slice) ESPALIER_TRY(fn(slice, *executor_));
+      return {};
+    }
+    std::mutex mutex;
+    Status outcome;
+    executor_->parallel_for(slices.count, [&](std::int64_t slice, int) {
+      if (Status status = fn(slice, serial_executor()); !status) {
+        const std::lock_guard lock(mutex);
+        if (outcome) outcome = std::move(status);
+      }
+    });
+    return outcome;
   }
 
   // The address of image `first` of a tensor.
@@ -139,22 +174,23 @@ class Session::Impl {
       outputs.push_back({plan_.outputs()[port].name, {}});
       if (buffer.storage == plan::Storage::kDynamic) continue;
       Shape shape = buffer.shape;
-      if (slices.batch > slices.size) shape[0] = slices.batch;
+      if (slices.count > 1) shape[0] = slices.batch;
       outputs.back().tensor = Tensor::uninitialized(buffer.dtype, std::move(shape));
     }
     return outputs;
   }
 
-  // Adds the times of a slice; a last, smaller slice may have other steps, which go by their names.
-  static void add_timings(const plan::Program& program, const std::vector<double>& step_ms, bool first,
+  // Adds the times of a slice, of which `at_once` run beside each other; slices that differ by an image may have other
+  // steps, which go by their names.
+  static void add_timings(const plan::Program& program, const std::vector<double>& step_ms, int at_once,
                           std::vector<LayerTiming>& timings) {
-    if (first) timings.clear();
+    const bool first = timings.empty();
     for (std::size_t i = 0; i < step_ms.size(); ++i) {
       const std::string& name = program.steps[i].name;
       if (first) {
-        timings.push_back({name, step_ms[i]});
+        timings.push_back({name, step_ms[i] / at_once});
       } else if (i < timings.size() && timings[i].name == name) {
-        timings[i].ms += step_ms[i];
+        timings[i].ms += step_ms[i] / at_once;
       }
     }
   }
@@ -179,7 +215,7 @@ class Session::Impl {
                     ports[port].name);
       if (fits_buffer(buffer, slices, output->tensor)) continue;
       Shape expected = buffer.shape;
-      if (slices.batch > slices.size) expected[0] = slices.batch;
+      if (slices.count > 1) expected[0] = slices.batch;
       return fail(ErrorCode::kInvalidArgument, "output '{}': expected {} {}, found {} {}", output->name,
                   to_string(buffer.dtype), to_string(expected), to_string(output->tensor.dtype()),
                   to_string(output->tensor.shape()));
@@ -190,7 +226,7 @@ class Session::Impl {
   static bool fits_buffer(const plan::Buffer& buffer, const plan::Slices& slices, const Tensor& tensor) {
     if (tensor.dtype() != buffer.dtype || tensor.shape().size() != buffer.shape.size()) return false;
     for (std::size_t i = 0; i < buffer.shape.size(); ++i) {
-      const bool batch = i == 0 && slices.batch > slices.size;
+      const bool batch = i == 0 && slices.count > 1;
       if (tensor.shape()[i] != (batch ? slices.batch : buffer.shape[i])) return false;
     }
     return true;
@@ -214,27 +250,27 @@ class Session::Impl {
     return {};
   }
 
-  // `count` images of the inputs, or all of them when they are not sliced.
-  bool is_for(const plan::Program& program, std::span<const NamedTensor> inputs, std::int64_t count) const {
+  // Of a slice of the inputs.
+  bool is_for(const Pool& pool, std::span<const NamedTensor> inputs, const plan::Slices& slices, std::int64_t slice,
+              int threads) const {
+    if (pool.threads != threads) return false;
     for (std::size_t port = 0; port < plan_.inputs().size(); ++port) {
       const Shape& shape = find(inputs, plan_.inputs()[port].name)->tensor.shape();
-      const Shape& planned = program.input_shapes[port];
+      const Shape& planned = pool.program->input_shapes[port];
       if (shape.size() != planned.size()) return false;
       for (std::size_t i = 0; i < shape.size(); ++i)
-        if (planned[i] != (i == 0 && is_sliced(shape) ? count : shape[i])) return false;
+        if (planned[i] != (i == 0 && slices.count > 1 ? slices.size(slice) : shape[i])) return false;
     }
     return true;
   }
 
-  bool is_sliced(const Shape& shape) const {
-    return plan_.state().slice > 0 && !shape.empty() && shape[0] > plan_.state().slice;
-  }
-
-  Result<Lease> take(std::span<const NamedTensor> inputs, std::int64_t count) {
+  Result<Lease> take(std::span<const NamedTensor> inputs, const plan::Slices& slices, std::int64_t slice) {
+    const plan::PlanSettings& settings = plan_.state().settings;
+    const int threads = slices.count > 1 ? settings.team_threads() : settings.threads;
     {
       const std::lock_guard lock(mutex_);
       for (std::size_t i = 0; i < pools_.size(); ++i) {
-        if (!is_for(*pools_[i].program, inputs, count)) continue;
+        if (!is_for(pools_[i], inputs, slices, slice, threads)) continue;
         if (pools_[i].idle.empty()) return Lease(*this, i, std::make_unique<plan::RunState>(pools_[i].program));
         Lease lease(*this, i, std::move(pools_[i].idle.back()));
         pools_[i].idle.pop_back();
@@ -244,14 +280,14 @@ class Session::Impl {
     std::vector<Shape> shapes;
     for (const TensorInfo& port : plan_.inputs()) {
       shapes.push_back(find(inputs, port.name)->tensor.shape());
-      if (is_sliced(shapes.back())) shapes.back()[0] = count;
+      if (slices.count > 1 && !shapes.back().empty()) shapes.back()[0] = slices.size(slice);
     }
-    ESPALIER_ASSIGN(auto program, plan_.state().program_for(shapes));
+    ESPALIER_ASSIGN(auto program, plan_.state().program_for(shapes, threads));
     auto state = std::make_unique<plan::RunState>(program);
     const std::lock_guard lock(mutex_);
     std::size_t at = 0;
     while (at < pools_.size() && pools_[at].program != program) ++at;
-    if (at == pools_.size()) pools_.push_back({program, {}});
+    if (at == pools_.size()) pools_.push_back({program, threads, {}});
     pools_[at].idle.reserve(16);
     return Lease(*this, at, std::move(state));
   }

@@ -147,6 +147,33 @@ TEST(Session, SlicesLargeBatches) {
   expect_near(outputs[0].tensor, expected);
 }
 
+TEST(Session, RunsSlicesOfALargeBatchSideBySide) {
+  const Graph graph = small_network();
+  const Plan plan = plan_of(graph, {.threads = 3, .batch = 20});
+  Session session(plan), alone(plan, {.threads = 1});
+  for (const std::int64_t batch : {20, 7, 1, 150}) {
+    const Tensor images = random_tensor({batch, 32, 14, 14}, 6);
+    const Tensor result = run_one(session, images);
+    expect_near(result, interpret(graph, images));
+    EXPECT_TRUE(same_bits(run_one(alone, images), result)) << batch;
+  }
+  std::vector<LayerTiming> timings;
+  const auto timed =
+      session.run_timed(std::vector<NamedTensor>{{"image", random_tensor({20, 32, 14, 14}, 8)}}, timings);
+  ASSERT_TRUE(timed) << timed.error().message;
+  EXPECT_FALSE(timings.empty());
+}
+
+TEST(Session, ReportsTheErrorOfASliceThatRanBesideOthers) {
+  const Plan plan = plan_of(small_network(), {.threads = 2, .batch = 16});
+  Session session(plan);
+  std::vector<NamedTensor> outputs = {{"result", Tensor(DType::kF32, {15, 10})}};
+  const std::vector<NamedTensor> inputs = {{"image", random_tensor({16, 32, 14, 14}, 1)}};
+  const Status status = session.run(inputs, outputs);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "output 'result': expected f32 16x10, found f32 15x10");
+}
+
 TEST(Session, SameBitsForEveryNumberOfThreads) {
   const Plan plan = plan_of(small_network(), {.threads = 4});
   const Tensor image = random_tensor({3, 32, 14, 14}, 7);
