@@ -49,7 +49,8 @@ class Candidates {
     plan.compute =
         passes * static_cast<double>(m_tile * k_tile * group * machine_.workers * divide_up(n_tile, machine_.workers)) /
         static_cast<double>(macs);
-    plan.load = passes * static_cast<double>(m_tile * k_tile * (group * size / 16 + kGroupOverhead));
+    const std::int64_t load = group * size / 16 + kGroupOverhead;
+    plan.load = passes * static_cast<double>(m_tile * k_tile * load);
     plan.exchange = passes *
                     static_cast<double>(x + (plan.n_parts > 1 ? weights : 0) + (plan.k_parts > 1 ? partials : 0)) /
                     static_cast<double>(machine_.exchange_bytes_per_cycle);
