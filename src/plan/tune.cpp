@@ -149,7 +149,7 @@ Result<ArenaUse> time_arenas(PlanState& state, const std::vector<Shape>& shapes,
   Programs programs;
   for (const ArenaUse use : {ArenaUse::kCompact, ArenaUse::kSpread}) {
     state.settings.arena = use;
-    for (const std::size_t rank : {0, 1}) {
+    for (const std::size_t rank : {std::size_t{0}, std::size_t{1}}) {
       ESPALIER_ASSIGN(auto program, network_of(state, shapes, layers, options_of_rank(layers, rank)));
       programs.push_back(std::move(program));
     }

@@ -95,7 +95,9 @@ std::string deflate_raw(const std::string& content) {
 }
 
 std::string number(std::uint64_t value, int bytes) {
-  return {reinterpret_cast<const char*>(&value), static_cast<std::size_t>(bytes)};
+  std::string text(reinterpret_cast<const char*>(&value), sizeof value);
+  text.resize(static_cast<std::size_t>(bytes), '\0');
+  return text;
 }
 
 // One member, with the sizes that the caller claims.
