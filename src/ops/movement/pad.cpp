@@ -159,6 +159,8 @@ Status run_pad(const RunContext& context) {
   if (node.version >= 11) pad_list = context.input(1).values<std::int64_t>();
   std::array<std::int64_t, kMaxRank> axis_values{};
   std::size_t axis_count = 0;
+  if (context.has(3) && context.input(3).count() > data.rank())
+    return fail_at(node, "axes has {} entries, expected at most {}", context.input(3).count(), data.rank());
   if (context.has(3))
     for (; axis_count < static_cast<std::size_t>(context.input(3).count()); ++axis_count)
       axis_values[axis_count] = context.input(3).dtype() == DType::kI32
