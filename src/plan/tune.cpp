@@ -186,9 +186,8 @@ Result<std::vector<std::size_t>> choose_network(const PlanState& state, const Gr
                                                 const ConversionCost& modelled, const TrialOptions& trials) {
   std::vector<std::vector<std::size_t>> candidates;
   const auto add = [&](std::vector<std::size_t> chosen) {
-    const bool known = std::find(candidates.begin(), candidates.end(), chosen) != candidates.end();
-    if (!known) candidates.push_back(std::move(chosen));
-    return !known;
+    if (std::find(candidates.begin(), candidates.end(), chosen) == candidates.end())
+      candidates.push_back(std::move(chosen));
   };
   add(options_of_rank(layers, 0));
   add(preferred);
