@@ -10,9 +10,11 @@
 #include <espalier/export.hpp>
 #include <espalier/status.hpp>
 #include <espalier/tensor.hpp>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -144,10 +146,29 @@ struct BsrShape {
   std::int64_t rows = 0, cols = 0;
   Block block;
 };
-// The caller's arrays, exactly SciPy's BSR `(indptr, indices, data)`; validated. Errors as validate().
-template <typename Index, typename Value>
-Result<BlockSparse> view_bsr(std::span<const Index> indptr, std::span<const Index> indices, std::span<const Value> data,
-                             BsrShape shape);
+// A contiguous range as a borrowed tensor of rank 1.
+template <typename Range>
+Tensor view_of(const Range& range) {
+  using Value = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(range))>>;
+  return Tensor::view(dtype_of<Value>, {static_cast<std::int64_t>(std::size(range))},
+                      static_cast<const void*>(std::data(range)));
+}
+// The caller's arrays, exactly SciPy's `(indptr, indices, data)` and PyTorch's `(crow_indices, col_indices, values)`,
+// which must outlive every copy of the matrix; validated. Indices are i32 or i64. Errors as validate().
+ESPALIER_API Result<BlockSparse> view_bsr(const Tensor& indptr, const Tensor& indices, const Tensor& data,
+                                          BsrShape shape);
+ESPALIER_API Result<Csr> view_csr(const Tensor& indptr, const Tensor& indices, const Tensor& data, std::int64_t rows,
+                                  std::int64_t cols);
+// The same of vectors, spans and arrays.
+template <typename Indptr, typename Indices, typename Data>
+Result<BlockSparse> view_bsr(const Indptr& indptr, const Indices& indices, const Data& data, BsrShape shape) {
+  return view_bsr(view_of(indptr), view_of(indices), view_of(data), shape);
+}
+template <typename Indptr, typename Indices, typename Data>
+Result<Csr> view_csr(const Indptr& indptr, const Indices& indices, const Data& data, std::int64_t rows,
+                     std::int64_t cols) {
+  return view_csr(view_of(indptr), view_of(indices), view_of(data), rows, cols);
+}
 
 // ---- Operations --------------------------------------------------------------------------------------------------
 // Errors of all: kInvalidArgument for sizes or types that do not fit (block 0, rank, dtype), kInvalidData for contents
@@ -190,32 +211,5 @@ struct Recognized {
   double density = 1.0;  // of the pattern (kept blocks, or n of m in the groups that keep any), not of the non-zeros
 };
 ESPALIER_API Result<Recognized> recognize_pattern(const Tensor& dense);
-
-template <typename Index, typename Value>
-Result<BlockSparse> view_bsr(std::span<const Index> indptr, std::span<const Index> indices, std::span<const Value> data,
-                             BsrShape shape) {
-  const auto flat = [](auto span) {
-    return Tensor::view(dtype_of<std::remove_const_t<typename decltype(span)::element_type>>,
-                        {static_cast<std::int64_t>(span.size())}, static_cast<const void*>(span.data()));
-  };
-  if (shape.block.rows < 1 || shape.block.cols < 1)
-    return make_error(ErrorCode::kInvalidArgument, "view_bsr: block sizes must be at least 1");
-  auto starts = IndexArray::from(flat(indptr));
-  auto columns = IndexArray::from(flat(indices));
-  if (!starts) return tl::unexpected<Error>(starts.error());
-  if (!columns) return tl::unexpected<Error>(columns.error());
-  const std::int64_t kept = columns->size();
-  std::int64_t expected = 0;
-  const bool fits = !__builtin_mul_overflow(kept, shape.block.rows, &expected) &&
-                    !__builtin_mul_overflow(expected, shape.block.cols, &expected);
-  if (!fits || static_cast<std::int64_t>(data.size()) != expected)
-    return make_error(ErrorCode::kInvalidArgument, "view_bsr: data holds " + std::to_string(data.size()) +
-                                                       " values, expected " + std::to_string(kept) + " blocks of " +
-                                                       to_string(Pattern(shape.block)).substr(6) + " values");
-  BlockSparse matrix{shape.rows, shape.cols, shape.block,
-                     *starts,    *columns,   flat(data).reshaped({kept, shape.block.rows, shape.block.cols})};
-  if (auto ok = validate(matrix); !ok) return tl::unexpected<Error>(ok.error());
-  return matrix;
-}
 
 }  // namespace espalier

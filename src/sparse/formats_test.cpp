@@ -15,6 +15,7 @@ using sparse::random_matrix;
 using sparse::random_nm_mask;
 using sparse::same_bytes;
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 constexpr DType kTypes[] = {DType::kF32, DType::kF64, DType::kBf16, DType::kF16, DType::kI8, DType::kU8};
 constexpr std::pair<std::int64_t, std::int64_t> kSizes[] = {{1, 1}, {8, 8}, {13, 10}, {10, 13}, {48, 33},
@@ -217,16 +218,34 @@ TEST(IndexArray, RefusesOtherTensors) {
 TEST(ViewBsr, SharesTheCallersArrays) {
   const std::vector<std::int64_t> indptr{0, 1, 2}, indices{1, 0};
   const std::vector<float> data{1, 2, 3, 4, 5, 6, 7, 8};
-  const auto matrix = view_bsr<std::int64_t, float>(indptr, indices, data, {.rows = 4, .cols = 4, .block = {2, 2}});
+  const auto matrix = view_bsr(indptr, indices, data, {.rows = 4, .cols = 4, .block = {2, 2}});
   ASSERT_TRUE(matrix) << matrix.error().message;
   EXPECT_EQ(matrix->values.raw(), data.data());
   EXPECT_EQ(matrix->block_cols.tensor().raw(), indices.data());
   EXPECT_THAT(decode(*matrix).values<float>(), ElementsAre(0, 0, 1, 2, 0, 0, 3, 4, 5, 6, 0, 0, 7, 8, 0, 0));
-  const auto wrong =
-      view_bsr<std::int64_t, float>(indptr, indices, std::span(data).first(7), {.rows = 4, .cols = 4, .block = {2, 2}});
+  const auto wrong = view_bsr(indptr, indices, std::span(data).first(7), {.rows = 4, .cols = 4, .block = {2, 2}});
   EXPECT_EQ(wrong.error().message, "view_bsr: data holds 7 values, expected 2 blocks of 2x2 values");
-  const auto zero = view_bsr<std::int64_t, float>(indptr, indices, data, {.rows = 4, .cols = 4, .block = {0, 2}});
+  const auto zero = view_bsr(indptr, indices, data, {.rows = 4, .cols = 4, .block = {0, 2}});
   EXPECT_EQ(zero.error().message, "view_bsr: block sizes must be at least 1");
+}
+
+TEST(ViewCsr, SharesTheCallersArraysOfEitherIndexSize) {
+  const std::vector<float> data{1, 2, 3};
+  const auto check = [&](const auto& indptr, const auto& indices) {
+    const auto matrix = view_csr(indptr, indices, data, 2, 3);
+    ASSERT_TRUE(matrix) << matrix.error().message;
+    EXPECT_EQ(matrix->values.raw(), data.data());
+    EXPECT_EQ(matrix->cols_of.tensor().raw(), indices.data());
+    const Tensor dense = decode(*matrix);
+    EXPECT_THAT(dense.values<float>(), ElementsAre(0, 1, 0, 3, 0, 2));
+  };
+  check(std::vector<std::int32_t>{0, 1, 3}, std::vector<std::int32_t>{1, 2, 0});
+  check(std::vector<std::int64_t>{0, 1, 3}, std::vector<std::int64_t>{1, 2, 0});
+  const std::vector<std::int32_t> indptr{0, 1, 3}, indices{1, 2, 0};
+  EXPECT_EQ(view_csr(indptr, indices, std::span(data).first(2), 2, 3).error().message,
+            "view_csr: data holds 2 values, expected one per column index, 3");
+  EXPECT_THAT(view_csr(indptr, indices, data, 2, 2).error().message, HasSubstr("column 2"));
+  EXPECT_THAT(view_csr(data, indices, data, 2, 3).error().message, HasSubstr("index array: f32"));
 }
 
 }  // namespace

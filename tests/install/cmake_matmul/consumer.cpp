@@ -13,7 +13,7 @@ int main() {
   const std::vector<std::int32_t> indptr{0, 1, 2}, indices{0, 1};
   const std::vector<float> values{1, 2, 3, 4, 5, 6, 7, 8}, x{1, 2, 3, 4};
   std::vector<float> y(4);
-  const auto w = es::view_bsr<std::int32_t, float>(indptr, indices, values, {.rows = 4, .cols = 4, .block = {2, 2}});
+  const auto w = es::view_bsr(indptr, indices, values, {.rows = 4, .cols = 4, .block = {2, 2}});
   if (!w) return 1;
   const auto plan = es::plan_matmul(*w, {.n = 1});
   if (!plan || !plan->run({x.data(), 4, 1}, {y.data(), 4, 1})) return 1;
