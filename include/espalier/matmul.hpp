@@ -1,5 +1,15 @@
 // One sparse product by itself: Y = act(alpha W X + bias + beta R), W [m x k] sparse, X [k x n], Y [m x n].
 //
+// The other products are options of the same plan; each matrix is stored row-major as the table says:
+//
+//   Y =     options                                      X      Y and R  bias
+//   W X     {}                                           k x n  m x n    m
+//   W^T X   {.transpose = true}                          m x n  k x n    k
+//   X W^T   {.order = DataOrder::kTokens}                n x k  n x m    m
+//   X W     {.transpose = true, .order = ...::kTokens}   n x m  n x k    k
+//
+// `y_order` stores Y and R the other way round than X (Y = W X with X given as n x k, say).
+//
 // A plan chooses a kernel for the pattern, the shape and this machine, packs the weights for it once, and then runs
 // many times, splitting the work over an Executor. Dense is one of the candidates, on the same kernels with a full
 // pattern.
@@ -70,7 +80,9 @@ struct MatmulOptions {
   float alpha = 1, beta = 1;         // of the product and of the residual
   Activation activation = Activation::kNone;
   float low = 0, high = 0;  // see Activation
+  bool transpose = false;   // multiply by W^T: refresh still takes the values in the order of W
   DataOrder order = DataOrder::kFeatureMajor;
+  std::optional<DataOrder> y_order = {};  // of Y and the residual, where it is not that of X
   // Of X, and of Y and the residual: f32 or bf16. With bf16 X the weights must be bf16 too; sums are f32 always.
   DType x = DType::kF32, y = DType::kF32;
   Fallback dense = Fallback::kWhenFaster;
@@ -92,13 +104,14 @@ class ESPALIER_API MatmulPlan {
   // overlapping.
   Status run(const ConstMatrix& x, const MutableMatrix& y) const;  // on default_executor()
   Status run(const ConstMatrix& x, const MutableMatrix& y, Executor& executor) const;
-  // With R, of Y's shape and order; R may be Y itself.
+  // With R, of Y's shape and order; R may be Y itself. Where beta is 0, R is not read.
   Status run(const ConstMatrix& x, const ConstMatrix& residual, const MutableMatrix& y, Executor& executor) const;
 
   // New values for the same pattern, in the order and type of the matrix that was planned; nothing is planned again.
   Status refresh(const Tensor& values);
   Status refresh(std::span<const float> values);
 
+  // Of the matrix that multiplies: with `transpose`, m() is the columns of W.
   std::int64_t m() const;
   std::int64_t k() const;
   const std::string& kernel() const;  // e.g. "spmm_f32_blk8x4_8x3v_avx512"
@@ -117,6 +130,7 @@ class ESPALIER_API MatmulPlan {
   std::shared_ptr<Impl> impl_;
 };
 
+// The transpose of an NmSparse is planned as blocks of 1 x vector.
 // Errors: kInvalidArgument for options that do not fit (bias of another length, unknown kernel name, n < 0), those of
 // validate() for the matrix, kUnsupported for a type without kernels, kLimit for a matrix too large to index.
 ESPALIER_API Result<MatmulPlan> plan_matmul(const BlockSparse& w, const MatmulOptions& options = {});
@@ -125,10 +139,19 @@ ESPALIER_API Result<MatmulPlan> plan_matmul(const Csr& w, const MatmulOptions& o
 // A full pattern on the same kernels: our dense. `w` is rank 2.
 ESPALIER_API Result<MatmulPlan> plan_dense_matmul(const Tensor& w, const MatmulOptions& options = {});
 
-// Once, without keeping a plan: y = w x.
-ESPALIER_API Status matmul(const BlockSparse& w, const ConstMatrix& x, const MutableMatrix& y);
-ESPALIER_API Status matmul(const NmSparse& w, const ConstMatrix& x, const MutableMatrix& y);
-ESPALIER_API Status matmul(const Csr& w, const ConstMatrix& x, const MutableMatrix& y);
+// Once, without keeping a plan: y = w x, or what the options say, for the n of this x.
+ESPALIER_API Status matmul(const BlockSparse& w, const ConstMatrix& x, const MutableMatrix& y,
+                           const MatmulOptions& options = {});
+ESPALIER_API Status matmul(const NmSparse& w, const ConstMatrix& x, const MutableMatrix& y,
+                           const MatmulOptions& options = {});
+ESPALIER_API Status matmul(const Csr& w, const ConstMatrix& x, const MutableMatrix& y,
+                           const MatmulOptions& options = {});
+// y = w^T x: the gradient of the input.
+template <typename Matrix>
+Status matmul_transposed(const Matrix& w, const ConstMatrix& x, const MutableMatrix& y, MatmulOptions options = {}) {
+  options.transpose = true;
+  return matmul(w, x, y, options);
+}
 
 // ---- Pattern new in every call -----------------------------------------------------------------------------------
 

@@ -62,13 +62,13 @@ Status check_call(const ConstMatrix& x, const ConstMatrix* residual, const Mutab
   const Extent ex = extent_of("x", x), ey = extent_of("y", y);
   ESPALIER_TRY(check_extent(ex, shape.x));
   ESPALIER_TRY(check_extent(ey, shape.y));
-  const bool tokens = shape.order == DataOrder::kTokens;
+  const bool tokens = shape.x_order == DataOrder::kTokens, y_tokens = shape.y_order == DataOrder::kTokens;
   const std::int64_t n = tokens ? ex.rows : ex.cols;
   const std::string_view letters = tokens ? "n x k" : "k x n";
   if ((tokens ? ex.cols : ex.rows) != k)
     return fail(ErrorCode::kInvalidArgument, "matmul: x is {} x {}, expected {} with k = {}", ex.rows, ex.cols, letters,
                 k);
-  const std::int64_t y_rows = tokens ? n : m, y_cols = tokens ? m : n;
+  const std::int64_t y_rows = y_tokens ? n : m, y_cols = y_tokens ? m : n;
   if (ey.rows != y_rows || ey.cols != y_cols)
     return fail(ErrorCode::kInvalidArgument, "matmul: y is {} x {}, expected {} x {}", ey.rows, ey.cols, y_rows,
                 y_cols);

@@ -38,7 +38,8 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 
 // `facts` without types; its density is that of the caller's format.
 Result<MatmulPlan> make_plan(const MatrixPattern& pattern, PatternFacts facts, const Tensor& values,
-                             const MatmulOptions& options, std::string name) {
+                             const MatmulOptions& options, std::string name,
+                             std::optional<TransposedWeights> transposed = {}) {
   ESPALIER_TRY(check_options(options, facts.m));
   ESPALIER_TRY(check_types(options, values.dtype()));
   const MachineFacts machine = machine_facts(options.isa, options.threads, options.deterministic);
@@ -67,10 +68,12 @@ Result<MatmulPlan> make_plan(const MatrixPattern& pattern, PatternFacts facts, c
   impl->bias.assign(options.bias.begin(), options.bias.end());
   impl->options = options;
   impl->options.bias = impl->bias;
+  impl->transposed = std::move(transposed);
   return MatmulPlan(std::move(impl));
 }
 
-Result<MatmulPlan> plan_blocks(const BlockSparse& w, const MatmulOptions& options, std::string name) {
+Result<MatmulPlan> plan_blocks(const BlockSparse& w, const MatmulOptions& options, std::string name,
+                               std::optional<TransposedWeights> transposed = {}) {
   PatternFacts facts;
   facts.m = w.rows;
   facts.k = w.cols;
@@ -79,7 +82,15 @@ Result<MatmulPlan> plan_blocks(const BlockSparse& w, const MatmulOptions& option
   facts.kept_values = facts.kept_units * w.block.rows * w.block.cols;
   BlockSparse pattern = w;
   pattern.values = Tensor();
-  return make_plan(pattern, facts, w.values, options, std::move(name));
+  return make_plan(pattern, facts, w.values, options, std::move(name), std::move(transposed));
+}
+
+template <typename Matrix>
+Result<MatmulPlan> plan_transposed(const Matrix& w, const MatmulOptions& options, std::string name) {
+  TransposedWeights transposed(w);
+  BlockSparse matrix = transposed.pattern();
+  matrix.values = transposed.values(w.values);
+  return plan_blocks(matrix, options, std::move(name) + " transposed", std::move(transposed));
 }
 
 }  // namespace
@@ -109,16 +120,21 @@ MutableMatrix::MutableMatrix(Tensor& tensor)
 
 Result<MatmulPlan> plan_matmul(const BlockSparse& w, const MatmulOptions& options) {
   ESPALIER_TRY(validate(w));
-  return plan_blocks(w, options, to_string(Pattern(w.block)));
+  std::string name = to_string(Pattern(w.block));
+  if (options.transpose) return plan_transposed(w, options, std::move(name));
+  return plan_blocks(w, options, std::move(name));
 }
 
 Result<MatmulPlan> plan_matmul(const Csr& w, const MatmulOptions& options) {
   ESPALIER_TRY(validate(w));
-  return plan_blocks({w.rows, w.cols, {1, 1}, w.row_starts, w.cols_of, w.values}, options, "unstructured");
+  const BlockSparse blocks{w.rows, w.cols, {1, 1}, w.row_starts, w.cols_of, w.values};
+  if (options.transpose) return plan_transposed(blocks, options, "unstructured");
+  return plan_blocks(blocks, options, "unstructured");
 }
 
 Result<MatmulPlan> plan_matmul(const NmSparse& w, const MatmulOptions& options) {
   ESPALIER_TRY(validate(w));
+  if (options.transpose) return plan_transposed(w, options, to_string(Pattern(w.pattern)));
   PatternFacts facts;
   facts.m = w.rows;
   facts.k = w.cols;
@@ -135,13 +151,17 @@ Result<MatmulPlan> plan_matmul(const NmSparse& w, const MatmulOptions& options) 
 Result<MatmulPlan> plan_dense_matmul(const Tensor& w, const MatmulOptions& options) {
   if (w.rank() != 2)
     return fail(ErrorCode::kInvalidArgument, "matmul: the weights have shape {}, expected m x k", to_string(w.shape()));
-  PatternFacts facts;
-  facts.m = w.dim(0);
-  facts.k = w.dim(1);
-  facts.kept_values = facts.m * facts.k;
   MatmulOptions dense = options;
   dense.dense = Fallback::kAlways;
-  return make_plan(DensePattern{facts.m, facts.k}, facts, w, dense, "dense");
+  PatternFacts facts;
+  facts.m = w.dim(options.transpose ? 1 : 0);
+  facts.k = w.dim(options.transpose ? 0 : 1);
+  facts.kept_values = facts.m * facts.k;
+  const DensePattern pattern{facts.m, facts.k};
+  if (!options.transpose) return make_plan(pattern, facts, w, dense, "dense");
+  TransposedWeights transposed(DensePattern{w.dim(0), w.dim(1)});
+  const Tensor values = transposed.values(w);
+  return make_plan(pattern, facts, values, dense, "dense transposed", std::move(transposed));
 }
 
 Status MatmulPlan::run(const ConstMatrix& x, const MutableMatrix& y) const { return run(x, y, default_executor()); }
@@ -151,25 +171,34 @@ namespace {
 Status run_plan(const MatmulPlan::Impl& impl, const ConstMatrix& x, const ConstMatrix* residual, const MutableMatrix& y,
                 Executor& executor) {
   const MatmulOptions& options = impl.options;
-  ESPALIER_TRY(check_call(x, residual, y, {impl.product.m, impl.product.k, options.order, options.x, options.y}));
+  ESPALIER_TRY(check_call(x, residual, y,
+                          {.m = impl.product.m,
+                           .k = impl.product.k,
+                           .x_order = options.order,
+                           .y_order = options.y_order.value_or(options.order),
+                           .x = options.x,
+                           .y = options.y}));
   const auto stride_of = [](const auto& matrix) {
     return (matrix.stride == 0 ? matrix.cols : matrix.stride) * static_cast<std::int64_t>(size_of(matrix.dtype));
   };
-  const bool tokens = options.order == DataOrder::kTokens;
+  const auto order_of = [](DataOrder order) {
+    return order == DataOrder::kTokens ? kernels::Order::kTokens : kernels::Order::kFeatureMajor;
+  };
   ProductCall call;
   call.x = x.data;
   call.x_stride = stride_of(x);
   call.y = y.data;
   call.y_stride = stride_of(y);
-  call.n = tokens ? x.rows : x.cols;
-  call.order = tokens ? kernels::Order::kTokens : kernels::Order::kFeatureMajor;
+  call.n = options.order == DataOrder::kTokens ? x.rows : x.cols;
+  call.x_order = order_of(options.order);
+  call.y_order = order_of(options.y_order.value_or(options.order));
   call.epilogue.alpha = options.alpha;
   call.epilogue.storage = options.y == DType::kBf16 ? kernels::Storage::kBf16 : kernels::Storage::kF32;
   call.epilogue.bias = impl.bias.empty() ? nullptr : impl.bias.data();
   call.epilogue.activation = options.activation;
   call.epilogue.low = options.low;
   call.epilogue.high = options.high;
-  if (residual != nullptr) {
+  if (residual != nullptr && options.beta != 0) {
     call.epilogue.residual = residual->data;
     call.epilogue.residual_stride = stride_of(*residual);
     call.epilogue.beta = options.beta;
@@ -189,20 +218,31 @@ Status MatmulPlan::run(const ConstMatrix& x, const ConstMatrix& residual, const 
   return run_plan(*impl_, x, &residual, y, executor);
 }
 
+namespace {
+
+// `values` of any float type, in the order of the matrix that was planned.
+Status set_values(MatmulPlan::Impl& impl, const Tensor& values) {
+  const std::int64_t expected = impl.transposed ? impl.transposed->value_count() : impl.weights->value_count();
+  if (values.count() != expected)
+    return fail(ErrorCode::kInvalidArgument, "matmul: refresh with {} values, the pattern keeps {}", values.count(),
+                expected);
+  const Tensor as_f32 = (impl.transposed ? impl.transposed->values(values) : values).cast(DType::kF32);
+  impl.weights->set_values(as_f32.values<float>());
+  return {};
+}
+
+}  // namespace
+
 Status MatmulPlan::refresh(const Tensor& values) {
   if (values.dtype() != impl_->weight_type)
     return fail(ErrorCode::kInvalidArgument, "matmul: refresh with {} values, the plan was made from {}",
                 to_string(values.dtype()), to_string(impl_->weight_type));
-  const Tensor as_f32 = values.cast(DType::kF32);
-  return refresh(as_f32.values<float>());
+  return set_values(*impl_, values);
 }
 
 Status MatmulPlan::refresh(std::span<const float> values) {
-  if (static_cast<std::int64_t>(values.size()) != impl_->weights->value_count())
-    return fail(ErrorCode::kInvalidArgument, "matmul: refresh with {} values, the pattern keeps {}", values.size(),
-                impl_->weights->value_count());
-  impl_->weights->set_values(values);
-  return {};
+  return set_values(*impl_, Tensor::view(DType::kF32, {static_cast<std::int64_t>(values.size())},
+                                         static_cast<const void*>(values.data())));
 }
 
 std::int64_t MatmulPlan::m() const { return impl_->product.m; }
@@ -217,15 +257,22 @@ const std::vector<RejectedCandidate>& MatmulPlan::rejected() const { return impl
 namespace {
 
 template <typename Matrix>
-Status multiply_once(const Matrix& w, const ConstMatrix& x, const MutableMatrix& y) {
-  ESPALIER_ASSIGN(const MatmulPlan plan, plan_matmul(w, {.n = x.cols}));
+Status multiply_once(const Matrix& w, const ConstMatrix& x, const MutableMatrix& y, MatmulOptions options) {
+  options.n = std::max<std::int64_t>(options.order == DataOrder::kTokens ? x.rows : x.cols, 0);
+  ESPALIER_ASSIGN(const MatmulPlan plan, plan_matmul(w, options));
   return plan.run(x, y);
 }
 
 }  // namespace
 
-Status matmul(const BlockSparse& w, const ConstMatrix& x, const MutableMatrix& y) { return multiply_once(w, x, y); }
-Status matmul(const NmSparse& w, const ConstMatrix& x, const MutableMatrix& y) { return multiply_once(w, x, y); }
-Status matmul(const Csr& w, const ConstMatrix& x, const MutableMatrix& y) { return multiply_once(w, x, y); }
+Status matmul(const BlockSparse& w, const ConstMatrix& x, const MutableMatrix& y, const MatmulOptions& options) {
+  return multiply_once(w, x, y, options);
+}
+Status matmul(const NmSparse& w, const ConstMatrix& x, const MutableMatrix& y, const MatmulOptions& options) {
+  return multiply_once(w, x, y, options);
+}
+Status matmul(const Csr& w, const ConstMatrix& x, const MutableMatrix& y, const MatmulOptions& options) {
+  return multiply_once(w, x, y, options);
+}
 
 }  // namespace espalier

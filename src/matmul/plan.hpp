@@ -3,11 +3,13 @@
 
 #include <espalier/matmul.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "matmul/choose.hpp"
 #include "matmul/product.hpp"
+#include "matmul/transposed.hpp"
 #include "matmul/weights.hpp"
 
 namespace espalier {
@@ -15,6 +17,7 @@ namespace espalier {
 struct MatmulPlan::Impl {
   Product product;
   std::unique_ptr<PackedWeights> weights;
+  std::optional<TransposedWeights> transposed;  // how values given for W become those of its transpose
   Choice choice;
   Blocking blocking;
   std::string kernel, pattern;
@@ -30,7 +33,7 @@ MachineFacts machine_facts(std::optional<Isa> isa, int threads, bool determinist
 // What a call must fit.
 struct CallShape {
   std::int64_t m = 0, k = 0;
-  DataOrder order = DataOrder::kFeatureMajor;
+  DataOrder x_order = DataOrder::kFeatureMajor, y_order = DataOrder::kFeatureMajor;
   DType x = DType::kF32, y = DType::kF32;
 };
 // Shapes, types and addresses of a call.

@@ -58,7 +58,7 @@ class Run {
   bool weights_are_light() const { return product_.kept_values < product_.k * std::min<std::int64_t>(call_.n, 64) / 4; }
 
   bool in_place(const ColumnGroup& group) const {
-    if (!group.kernel->x_in_place || call_.order != Order::kFeatureMajor) return false;
+    if (!group.kernel->x_in_place || call_.x_order != Order::kFeatureMajor) return false;
     const auto address = reinterpret_cast<std::uintptr_t>(call_.x);
     if (address % 64 != 0 || call_.x_stride % 64 != 0 || call_.x_stride > kInPlaceRowBytes) return false;
     if (group.cols % group.kernel->tile_cols != 0) return false;
@@ -77,7 +77,7 @@ class Run {
     const std::int64_t first_k = first * per_row;
     group.kernel->pack_x({.x = call_.x,
                           .stride = call_.x_stride,
-                          .order = call_.order,
+                          .order = call_.x_order,
                           .first_row = part.first_col + first_k,
                           .rows = std::clamp<std::int64_t>(part.cols - first_k, 0, (last - first) * per_row),
                           .packed_rows = last - first,
@@ -173,7 +173,7 @@ class Run {
       args.load_partial = i > 0;
       args.store_partial = i + 1 < count;
       args.epilogue = call_.epilogue;
-      if (args.store_partial || call_.order == Order::kFeatureMajor)
+      if (args.store_partial || call_.y_order == Order::kFeatureMajor)
         store_rows(group, args);
       else
         store_tokens(group, args);
@@ -224,9 +224,10 @@ class Run {
       const auto offset = [&](std::int64_t bytes) { return group.first * bytes + first_row * kBytes; };
       if (call_.epilogue.residual != nullptr) {
         const std::int64_t bytes = call_.epilogue.residual_stride;
-        transpose_rows<T>({reinterpret_cast<const T*>(static_cast<const char*>(call_.epilogue.residual) + offset(bytes)),
-                           bytes / kBytes},
-                          {rows, stride}, group.cols, row_count);
+        transpose_rows<T>(
+            {reinterpret_cast<const T*>(static_cast<const char*>(call_.epilogue.residual) + offset(bytes)),
+             bytes / kBytes},
+            {rows, stride}, group.cols, row_count);
         args.epilogue.residual = reinterpret_cast<const void*>(row_zero);
         args.epilogue.residual_stride = stride * kBytes;
       }

@@ -42,7 +42,8 @@ struct ProductCall {
   void* y = nullptr;
   std::int64_t y_stride = 0;
   std::int64_t n = 0;
-  kernels::Order order = kernels::Order::kFeatureMajor;  // of X, Y and R
+  kernels::Order x_order = kernels::Order::kFeatureMajor;
+  kernels::Order y_order = kernels::Order::kFeatureMajor;  // of Y and R
   kernels::Epilogue epilogue;
 };
 
