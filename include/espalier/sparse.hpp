@@ -149,8 +149,8 @@ struct BsrShape {
 // A contiguous range as a borrowed tensor of rank 1.
 template <typename Range>
 Tensor view_of(const Range& range) {
-  using Value = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(range))>>;
-  return Tensor::view(dtype_of<Value>, {static_cast<std::int64_t>(std::size(range))},
+  using Element = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(range))>>;
+  return Tensor::view(dtype_of<Element>, {static_cast<std::int64_t>(std::size(range))},
                       static_cast<const void*>(std::data(range)));
 }
 // The caller's arrays, exactly SciPy's `(indptr, indices, data)` and PyTorch's `(crow_indices, col_indices, values)`,
