@@ -43,6 +43,7 @@ class Search {
       layer_of_[node] = static_cast<int>(i);
       if (const auto shape = conv_shape_of(bound, bound.nodes[node])) input_layouts_[node] = planar_input(*shape);
     }
+    share_phases();
   }
 
   double total(const std::vector<std::size_t>& chosen) const {
@@ -88,6 +89,16 @@ class Search {
   }
 
  private:
+  // Phases that one layer reads hold the even rows and columns that another one wants.
+  void share_phases() {
+    std::set<ValueId> split;
+    for (std::size_t n = 0; n < input_layouts_.size(); ++n)
+      if (input_layouts_[n] == Layout::kPlanarPhases) split.insert(graph_.nodes[n].input(0));
+    for (std::size_t n = 0; n < input_layouts_.size(); ++n)
+      if (input_layouts_[n] == Layout::kPlanarEven && split.contains(graph_.nodes[n].input(0)))
+        input_layouts_[n] = Layout::kPlanarPhases;
+  }
+
   struct Home {
     Layout layout = Layout::kPlain;
     bool splits = false;  // its producer also writes the phases that consumers want

@@ -70,7 +70,11 @@ Result<bool> lower_planar_conv(Lowering& lowering, int index) {
   Step step;
   step.name = step_name(lowering.graph(), node);
   step.node = index;
-  ESPALIER_ASSIGN(const int x, lowering.read(node.input(0), with_bf16(planar_input(*shape), narrow)));
+  Layout input = with_bf16(planar_input(*shape), narrow);
+  // Phases that another layer reads hold the even rows and columns too.
+  const Layout phases = with_bf16(Layout::kPlanarPhases, narrow);
+  if (input == with_bf16(Layout::kPlanarEven, narrow) && wants_layout(lowering, node.input(0), phases)) input = phases;
+  ESPALIER_ASSIGN(const int x, lowering.read(node.input(0), input));
   step.reads = {x};
   int lies_on = -1;
   const ValueId added = node.fusion.residual, result = node.outputs[0];
@@ -86,14 +90,14 @@ Result<bool> lower_planar_conv(Lowering& lowering, int index) {
                             .high = node.fusion.high,
                             .phases = {}};
   step.writes = {lowering.write(result, planar, lies_on)};
-  for (const Layout phases : {with_bf16(Layout::kPlanarPhases, narrow), with_bf16(Layout::kPlanarEven, narrow)}) {
-    if (options.phases || !wants_layout(lowering, result, phases)) continue;
+  for (const Layout split : {phases, with_bf16(Layout::kPlanarEven, narrow)}) {
+    if (options.phases || !wants_layout(lowering, result, split)) continue;
     // Fused splitting works plane by plane.
     const Shape shape_of_result = *lowering.shape(result);
-    if (lowering.planar(shape_of_result, phases)->geometry.images_per_plane() !=
+    if (lowering.planar(shape_of_result, split)->geometry.images_per_plane() !=
         lowering.planar(shape_of_result, planar)->geometry.images_per_plane())
       continue;
-    step.writes.push_back(lowering.write_copy(result, phases));
+    step.writes.push_back(lowering.write_copy(result, split));
     options.phases = *lowering.buffer(step.writes.back()).planar;
   }
   ESPALIER_ASSIGN(conv::PlannedConv planned,

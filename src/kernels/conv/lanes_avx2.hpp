@@ -35,6 +35,7 @@ struct LanesAvx2 {
     const __m256i bits = _mm256_and_si256(_mm256_set1_epi32(mask[slot / 8]), bit);
     return _mm256_castsi256_ps(_mm256_cmpeq_epi32(bits, bit));
   }
+  static Mask first(int count) { return _mm256_castsi256_ps(first_lanes_avx2(count)); }
   static Reg keep(Mask mask, Reg r) { return _mm256_and_ps(mask, r); }
   // Element 2 i and 2 i + 1 of the sixteen at p.
   static Reg load_even(const float* p) { return pick<0x88>(p); }

@@ -30,6 +30,8 @@ struct LanesAvx512 {
   static Mask pixels(const std::uint8_t* mask, std::int64_t slot) {
     return static_cast<__mmask16>(mask[slot / 8] | (mask[slot / 8 + 1] << 8));
   }
+  // Lanes 0 .. count - 1; count <= 16.
+  static Mask first(int count) { return static_cast<__mmask16>((1U << count) - 1U); }
   static Reg keep(Mask mask, Reg r) { return _mm512_maskz_mov_ps(mask, r); }
   // Element 2 i and 2 i + 1 of the thirty-two at p.
   static Reg load_even(const float* p) {
@@ -91,8 +93,6 @@ struct LanesAvx512 {
     const __m512i nearest = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
     return _mm512_mask_or_epi32(nearest, _mm512_cmp_ps_mask(r, r, _CMP_UNORD_Q), bits, _mm512_set1_epi32(0x400000));
   }
-
-  static __mmask16 first(int count) { return static_cast<__mmask16>((1U << count) - 1U); }
 };
 
 }  // namespace

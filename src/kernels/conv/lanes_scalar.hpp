@@ -38,6 +38,7 @@ struct LanesScalar {
     const int bits = mask[slot / 8] >> (slot % 8);
     return Mask{-(bits & 1), -((bits >> 1) & 1), -((bits >> 2) & 1), -((bits >> 3) & 1)};
   }
+  static Mask first(int count) { return Mask{0, 1, 2, 3} < Mask{count, count, count, count}; }
   static Reg keep(Mask mask, Reg r) { return mask ? r : zero(); }
   // Element 2 i and 2 i + 1 of the eight at p.
   static Reg load_even(const float* p) { return Reg{p[0], p[2], p[4], p[6]}; }

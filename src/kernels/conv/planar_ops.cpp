@@ -220,21 +220,6 @@ void PlanarOps::split_phases_part(const PlanarLayout& in, const float* planar, c
   }
 }
 
-void PlanarOps::split_phases_nchw(const float* nchw, std::int64_t height, std::int64_t width, const PlanarLayout& out,
-                                  float* phases, PlaneRange channels) const noexcept {
-  const PlanarGeometry& g = out.geometry;
-  for (std::int64_t c = channels.begin; c < channels.end; ++c) {
-    for (int phase = 0; phase < out.phases; ++phase)
-      clear_outside(g, phases + (c * out.phases + phase) * g.plane_stride());
-    const std::int64_t set = c / out.channels, channel = c % out.channels;
-    for (std::int64_t i = 0; i < g.images_per_plane(); ++i) {
-      const float* image = nchw + ((set * g.images_per_plane() + i) * out.channels + channel) * height * width;
-      split(*loops_, {.image = image, .rows = height, .width = width, .pitch = width, .guarded = false}, out, c, i,
-            phases);
-    }
-  }
-}
-
 namespace {
 
 void pool_planes(const PlaneLoops& loops, PoolArgs args, const PlanarLayout& in, const float* x,

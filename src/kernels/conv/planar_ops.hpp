@@ -57,9 +57,6 @@ class PlanarOps {
   // set make the whole; the one with slot 0 clears what lies outside the images.
   void split_phases_part(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
                          std::int64_t set, PlaneRange slots) const noexcept;
-  // The same straight from [batch, channels, height, width], f32 only.
-  void split_phases_nchw(const float* nchw, std::int64_t height, std::int64_t width, const PlanarLayout& out,
-                         float* phases, PlaneRange channels) const noexcept;
   // Pools of any window; vectorised for 3x3 and 2x2 with stride 2 and for stride 1.
   void max_pool(const PoolShape& pool, const PlanarLayout& in, const float* x, const PlanarLayout& out, float* y,
                 PlaneRange planes) const noexcept;

@@ -194,22 +194,18 @@ TEST_P(PlanarOpsOn, PhasesHoldEverySecondPixel) {
                                                .images_per_plane = g.images_per_plane()}),
                                layout.channels, phases};
       const std::vector<float> x = random_floats(count_of(layout), 3);
-      PlanarBuffer planar(layout), from_planar(split), from_nchw(split);
+      PlanarBuffer planar(layout), phased(split);
       ops().from_nchw(x.data(), layout, planar.data(), plane_share(layout, 0, 1));
-      ops().split_phases(layout, planar.data(), split, from_planar.data(), {0, g.sets() * layout.channels});
-      ops().split_phases_nchw(x.data(), g.height(), g.width(), split, from_nchw.data(),
-                              {0, g.sets() * layout.channels});
-      EXPECT_EQ(std::memcmp(from_planar.slots().data(), from_nchw.slots().data(), from_nchw.slots().size() * 4), 0);
-      EXPECT_EQ(from_planar.dirty_pads(), 0);
-      EXPECT_TRUE(from_planar.canaries_intact());
-      EXPECT_TRUE(from_nchw.canaries_intact());
+      ops().split_phases(layout, planar.data(), split, phased.data(), {0, g.sets() * layout.channels});
+      EXPECT_EQ(phased.dirty_pads(), 0);
+      EXPECT_TRUE(phased.canaries_intact());
       for (std::int64_t n = 0; n < g.batch(); ++n)
         for (std::int64_t c = 0; c < layout.channels; ++c)
           for (std::int64_t y = 0; y < g.height(); ++y)
             for (std::int64_t w = 0; w < g.width(); ++w) {
               const std::int64_t phase = 2 * (y % 2) + w % 2;
               if (phase >= phases) continue;
-              ASSERT_EQ(from_planar.data()[split.index(n, c, y / 2, w / 2) + phase * split.geometry.plane_stride()],
+              ASSERT_EQ(phased.data()[split.index(n, c, y / 2, w / 2) + phase * split.geometry.plane_stride()],
                         planar.data()[layout.index(n, c, y, w)]);
             }
     }

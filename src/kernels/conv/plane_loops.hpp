@@ -9,7 +9,7 @@ namespace espalier::conv {
 
 // One image of rows x width split by parity. `phases` points at the even/even phase; odd columns go to + phase_stride,
 // odd rows to + 2 * phase_stride. Rows are padded with zeros up to `phase_pitch`; with `even_only` the odd ones are
-// left out. Each phase gets (rows + 1) / 2 rows, the missing one as zeros.
+// left out. Each phase gets (rows + 1) / 2 rows, the missing one as zeros. 128 bytes behind the image may be read.
 struct SplitArgs {
   const float* image = nullptr;
   std::int64_t rows = 0, width = 0, pitch = 0;
@@ -18,7 +18,6 @@ struct SplitArgs {
   bool even_only = false;
   // Only the pixels at slots [begin, end) of the image; pads and the missing row with the last pixel of a row.
   std::int64_t begin = 0, end = INT64_MAX;
-  bool guarded = true;  // 128 bytes behind the image may be read
 };
 
 // One image pooled. Padding counts as nothing (maximum) or as zeros (mean, with include_pad).

@@ -22,30 +22,52 @@ void split_row(const SplitArgs& a, const float* row, std::int64_t from, std::int
   }
   const std::int64_t evens = (to + 1) / 2, odds = to / 2;
   std::int64_t i = from / 2;
-  for (; i < evens && (a.guarded || 2 * (i + V::kWidth) <= to); i += V::kWidth) {
+  for (; i < evens; i += V::kWidth) {
     const float* pair = row + 2 * i;
     V::store_first(even + i, V::load_even(pair), static_cast<int>(least(evens - i, V::kWidth)));
     if (odd != nullptr && i < odds)
       V::store_first(odd + i, V::load_odd(pair), static_cast<int>(least(odds - i, V::kWidth)));
-  }
-  for (; i < evens; ++i) {
-    even[i] = row[2 * i];
-    if (odd != nullptr && i < odds) odd[i] = row[2 * i + 1];
   }
   if (to < a.width) return;
   for (i = evens; i < a.phase_pitch; ++i) even[i] = 0;
   for (i = odds; odd != nullptr && i < a.phase_pitch; ++i) odd[i] = 0;
 }
 
+// The same of a whole row in whole vectors; they may end up to a vector less one slot behind the pitch, in
+// zeros.
+template <class V>
+void split_whole_row(const SplitArgs& a, const float* row, float* even, float* odd) {
+  const std::int64_t evens = (a.width + 1) / 2, odds = a.width / 2;
+  const auto within = [](std::int64_t count, std::int64_t i) {
+    return V::first(static_cast<int>(least(most(count - i, 0), V::kWidth)));
+  };
+  std::int64_t i = 0;
+  for (; i < evens; i += V::kWidth) {
+    V::store(even + i, V::keep(within(evens, i), V::load_even(row + 2 * i)));
+    if (odd != nullptr) V::store(odd + i, V::keep(within(odds, i), V::load_odd(row + 2 * i)));
+  }
+  for (; i < a.phase_pitch; i += V::kWidth) {
+    V::store(even + i, V::zero());
+    if (odd != nullptr) V::store(odd + i, V::zero());
+  }
+}
+
 template <class V>
 void split_image(const SplitArgs& a) {
   const std::int64_t first = a.begin / a.pitch;
+  const bool overrun_fits = (a.phase_pitch + V::kWidth - 1) / V::kWidth * V::kWidth <= 2 * a.phase_pitch;
   for (std::int64_t y = first; y < a.rows && y * a.pitch < a.end; ++y) {
     if (a.even_only && y % 2 == 1) continue;
     const std::int64_t from = y == first ? a.begin - y * a.pitch : 0, to = least(a.width, a.end - y * a.pitch);
     if (from >= to) continue;
     float* even = a.phases + (y % 2) * 2 * a.phase_stride + y / 2 * a.phase_pitch;
-    split_row<V>(a, a.image + y * a.pitch, from, to, even, a.even_only ? nullptr : even + a.phase_stride);
+    float* const odd = a.even_only ? nullptr : even + a.phase_stride;
+    // What is written behind a row is written again by the next one of its parity, if this share has that.
+    const bool next_follows = y + 2 < a.rows && a.end - (y + 2) * a.pitch >= a.width;
+    if (from == 0 && to == a.width && next_follows && overrun_fits)
+      split_whole_row<V>(a, a.image + y * a.pitch, even, odd);
+    else
+      split_row<V>(a, a.image + y * a.pitch, from, to, even, odd);
     // An odd number of rows leaves the last odd row to be filled.
     if (a.even_only || y % 2 == 1 || y + 1 < a.rows || to < a.width) continue;
     for (std::int64_t phase = 2; phase < 4; ++phase)

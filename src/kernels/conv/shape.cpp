@@ -87,7 +87,9 @@ Status check_layouts(const ConvShape& s, const PlanarLayout& input, const Planar
   if (input.per_slot != output.per_slot)
     return fail(ErrorCode::kUnsupported, "slots of the input hold {} channels, slots of the output {}", input.per_slot,
                 output.per_slot);
-  if (input.phases != input_phases(s) || output.phases != 1)
+  // The even rows and columns are also the first of four phases.
+  const bool fits = input.phases == input_phases(s) || (s.stride_h == 2 && input.phases == 4);
+  if (!fits || output.phases != 1)
     return fail(ErrorCode::kUnsupported, "the input comes in {} phases, the layer reads {}", input.phases,
                 input_phases(s));
   if (in.height() != needs.height || in.width() != needs.width || in.batch() != s.batch)
