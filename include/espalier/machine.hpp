@@ -20,6 +20,7 @@ struct Ceilings {
   double memory_gbs = 0;   // reading a buffer of several L2
   // vdpbf16ps by itself: twice the f32 rate on some processors, half of it on others.
   double bf16_vector_gflops = 0;
+  double int8_vector_gops = 0;  // vpdpbusd by itself
 
   bool operator==(const Ceilings&) const = default;
 };

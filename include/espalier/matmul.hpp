@@ -20,6 +20,10 @@
 // tiles 2:4 meets all.
 // Denormals count as zero while a product runs.
 //
+// With i8 weights and i8 or u8 X everything is summed in i32, exactly (modulo 2^32: from k = 65,794 on extreme values
+// may wrap), and Quantization says what the integers stand for. Such results are the same bits from every kernel of an
+// ISA.
+//
 // A MatmulPlan is a handle: copies share the packed weights. Any number of threads may run it at once; refresh must not
 // overlap with a run. Each thread that runs keeps scratch memory of a few MiB.
 #pragma once
@@ -74,6 +78,13 @@ enum class DataOrder : std::uint8_t {
 // Whether a sparse matrix may be multiplied as a dense one.
 enum class Fallback : std::uint8_t { kWhenFaster, kNever, kAlways };
 
+// What the integers of an i8 product stand for: real = scale * (stored - zero). Weights have no zero point.
+struct Quantization {
+  std::span<const float> w_scale = {};  // of W: one for each output (a row of W, or of W^T), or one for all; copied
+  float x_scale = 1, y_scale = 1;       // y: of an i8 or u8 Y and residual; otherwise not used
+  std::int32_t x_zero = 0, y_zero = 0;  // inside the range of X's type, and of Y's
+};
+
 struct MatmulOptions {
   std::int64_t n = 1;                // the n to plan for; a run may have another
   std::span<const float> bias = {};  // m values, copied; empty: none
@@ -83,8 +94,11 @@ struct MatmulOptions {
   bool transpose = false;   // multiply by W^T: refresh still takes the values in the order of W
   DataOrder order = DataOrder::kFeatureMajor;
   std::optional<DataOrder> y_order = {};  // of Y and the residual, where it is not that of X
-  // Of X, and of Y and the residual: f32 or bf16. With bf16 X the weights must be bf16 too; sums are f32 always.
+  // Of X, and of Y and the residual. X f32 or bf16 (then the weights must be bf16 too): sums are f32, Y is f32 or bf16.
+  // X i8 or u8 (then the weights must be i8): Y is f32 or bf16, i8 or u8 (rounded to nearest even, saturated), or i32,
+  // which is the sum W (X - x_zero) itself: without scales, bias, residual and activation.
   DType x = DType::kF32, y = DType::kF32;
+  Quantization quantization = {};
   Fallback dense = Fallback::kWhenFaster;
   int threads = 0;              // to plan for; 0: the default executor's
   std::optional<Isa> isa = {};  // the highest to use; default: active_isa()

@@ -21,6 +21,7 @@ Status show_machine(Context& context) {
   context.json["ceilings"] = {{"f32_gflops", rate(ceilings.f32_gflops)},
                               {"bf16_gflops", rate(ceilings.bf16_gflops)},
                               {"bf16_vector_gflops", rate(ceilings.bf16_vector_gflops)},
+                              {"int8_vector_gops", rate(ceilings.int8_vector_gops)},
                               {"int8_gops", rate(ceilings.int8_gops)},
                               {"l2_gbs", rate(ceilings.l2_gbs)},
                               {"memory_gbs", rate(ceilings.memory_gbs)}};

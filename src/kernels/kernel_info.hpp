@@ -33,8 +33,9 @@ enum class PackedLayout : std::uint8_t {
 };
 
 // One variant. Requirements: the features that `isa` does not imply; the pattern's kind; r a multiple of tile_rows and
-// c of block_cols_step (or, with kNm, its N and M); min_n <= n <= max_n (0: no limit). A kernel whose y is f32 stores
-// bf16 as well (Epilogue::storage).
+// c of block_cols_step (or, with kNm, its N and M); min_n <= n <= max_n (0: no limit). `y` is what sums are kept in: a
+// kernel of f32 stores bf16 as well, one of i32 stores what Storage lists (Epilogue::storage). Kernels of i8 weights
+// take u8 X, which packing makes of i8.
 struct KernelInfo {
   std::string_view name;
   Op op = Op::kSpmm;

@@ -1,7 +1,8 @@
 // Block-sparse weights laid out for a kernel of layout kStrips, in one or more parts along k.
 //
 // A part holds the kept blocks whose columns fall into its range, so that its slice of X stays in a cache while all
-// rows pass over it. Inside a part: [block row][strip of R rows][kept block][column][R], with bf16 [pair of columns][R].
+// rows pass over it. Inside a part: [block row][strip of R rows][kept block][column][R], with bf16
+// [pair of columns][R] and with i8 [four columns][R].
 // What a ragged block has outside the matrix is zero. A value; safe to read from many threads.
 #pragma once
 
@@ -27,7 +28,7 @@ class PackedBlocks {
   struct Layout {
     std::int64_t strip_rows = 1;  // divides the block's rows
     std::int64_t part_cols = 0;   // <= 0: one part
-    DType type = DType::kF32;     // or kBf16: then the block's columns are even
+    DType type = DType::kF32;     // or kBf16, kI8: then the block's columns fill dwords
   };
 
   PackedBlocks() = default;

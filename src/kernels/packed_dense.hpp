@@ -1,6 +1,6 @@
 // A full matrix laid out for the block kernels: one block per strip, as wide as the part of k.
-// [part][strip of R rows][column][R], with bf16 [pair of columns][R]; what is beyond the matrix is zero. A value; safe to
-// read from many threads.
+// [part][strip of R rows][column][R], with bf16 [pair of columns][R] and with i8 [four columns][R]; what is beyond the
+// matrix is zero. A value; safe to read from many threads.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class PackedDense {
   struct Layout {
     std::int64_t strip_rows = 1, step = 1;
     std::int64_t part_cols = 0;  // <= 0: one part
-    DType type = DType::kF32;    // or kBf16: then the step is even
+    DType type = DType::kF32;    // or kBf16, kI8: then the step fills dwords
   };
 
   PackedDense() = default;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
+#include "kernels/packed_values.hpp"
 
 namespace espalier::kernels {
 
@@ -23,7 +24,12 @@ void PackedNm::set_positions(const NmSparse& matrix) {
       std::uint32_t bits = 0;
       for (std::int64_t i = 0; i < std::min(kChunkGroups, groups_ - chunk * kChunkGroups); ++i) {
         const std::uint8_t* const pair = positions.data() + (row * groups_ + chunk * kChunkGroups + i) * 2;
-        bits |= (static_cast<std::uint32_t>(pair[0]) | static_cast<std::uint32_t>(pair[1]) << 2U) << (4 * i);
+        if (type_ == DType::kI8) {
+          const std::int64_t first = i % 2 * 16 + i / 2 * 2;  // its byte, and the pair of bits in it
+          bits |= (static_cast<std::uint32_t>(pair[0]) | static_cast<std::uint32_t>(pair[1]) << 8U) << first;
+        } else {
+          bits |= (static_cast<std::uint32_t>(pair[0]) | static_cast<std::uint32_t>(pair[1]) << 2U) << (4 * i);
+        }
       }
       std::byte* const strip = packed_.data() + (row / strip_rows_ * chunks_ + chunk) * chunk_bytes();
       std::memcpy(strip + row % strip_rows_ * 4, &bits, sizeof bits);
@@ -42,6 +48,11 @@ void PackedNm::set_values(const float* values) {
         auto* const target = reinterpret_cast<float*>(kept) + inside * 2 * strip_rows_ + lane;
         target[0] = pair[0];
         target[strip_rows_] = pair[1];
+      } else if (type_ == DType::kI8) {
+        auto* const target =
+            reinterpret_cast<std::int8_t*>(kept) + (inside / 2 * strip_rows_ + lane) * 4 + inside % 2 * 2;
+        target[0] = packed_value<std::int8_t>(pair[0]);
+        target[1] = packed_value<std::int8_t>(pair[1]);
       } else {
         auto* const target = reinterpret_cast<bf16*>(kept) + (inside * strip_rows_ + lane) * 2;
         target[0] = bf16(pair[0]);

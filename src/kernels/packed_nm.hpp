@@ -1,8 +1,10 @@
 // 2:4 weights laid out for the kernels whose lanes are rows (PackedLayout::kNmLanes).
 //
 // [strip of R rows][chunk of 8 groups]: R dwords of positions, 4 bits a group (first | second << 2), then group by
-// group the kept values of the R rows, with f32 [2][R], with bf16 [R] dwords that hold both. Missing rows and groups
-// are zeros. A value; safe to read from many threads.
+// group the kept values of the R rows, with f32 [2][R], with bf16 [R] dwords that hold both. With i8 [R] dwords hold
+// the four kept values of two groups, and byte j of a row's positions has in bits 2 i and 2 i + 1 the position of value
+// j of its dword i: a shift and a mask make the control of a byte shuffle. Missing rows and groups are zeros. A value;
+// safe to read from many threads.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +17,7 @@ namespace espalier::kernels {
 class PackedNm {
  public:
   PackedNm() = default;
-  // A valid 2:4 matrix whose rows share nothing (pattern.vector 1). `type` is kF32 or kBf16.
+  // A valid 2:4 matrix whose rows share nothing (pattern.vector 1). `type` is kF32, kBf16 or kI8.
   PackedNm(const NmSparse& matrix, std::int64_t strip_rows, DType type);
   // From an array like matrix.values, rounded to the type.
   void set_values(const float* values);

@@ -1,9 +1,10 @@
-// bf16 block-sparse weights as AMX tiles of 16 rows x 16 dwords (32 columns), in one or more parts along k.
+// Block-sparse weights as AMX tiles of 16 rows x 16 dwords (32 columns of bf16, 64 of i8), in one or more parts along
+// k.
 //
-// Inside a part: [block row][strip of R = 16 B rows][unit][b][row of 64 bytes]. A unit is 16 packed rows of X (pairs of
-// columns): with PackedLayout::kTiles they follow one another and `columns` holds the first, with kGatheredTiles any 16
-// kept pairs of the block row fill a unit and `columns` names each (kNoColumn past the last). What a ragged block has
-// outside the matrix is zero. A value; safe to read from many threads.
+// Inside a part: [block row][strip of R = 16 B rows][unit][b][row of 64 bytes]. A unit is 16 packed rows of X (dwords
+// of two or four columns): with PackedLayout::kTiles they follow one another and `columns` holds the first, with
+// kGatheredTiles any 16 kept dwords of the block row fill a unit and `columns` names each (kNoColumn past the last).
+// What a ragged block has outside the matrix is zero. A value; safe to read from many threads.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ class PackedTiles {
   struct Layout {
     std::int64_t strip_rows = 16;  // 16 or 32; divides the block's rows
     std::int64_t part_cols = 0;    // <= 0: one part
-    bool gathered = false;         // else the block's columns are a multiple of 32; even in any case
+    bool gathered = false;         // else the block's columns are whole tiles; whole dwords in any case
+    DType type = DType::kBf16;     // or kI8
   };
 
   PackedTiles() = default;
@@ -41,20 +43,23 @@ class PackedTiles {
   const std::vector<Part>& parts() const { return parts_; }
   const void* values(const Part& part) const { return values_.data() + part.first_unit * unit_bytes(); }
   std::int64_t strips() const { return (rows_ + layout_.strip_rows - 1) / layout_.strip_rows; }
-  std::int64_t units() const { return static_cast<std::int64_t>(sources_.size()) / kPairs; }
+  std::int64_t units() const { return static_cast<std::int64_t>(sources_.size()) / kDwords; }
   std::int64_t bytes() const;  // values and indices
 
  private:
-  static constexpr std::int64_t kPairs = 16;  // of a unit
-  // Where a pair of columns comes from: block `unit` of the canonical order, pair `pair` of it. unit < 0: nowhere.
+  static constexpr std::int64_t kDwords = 16;  // of a unit
+  // Where a dword of columns comes from: block `unit` of the canonical order, dword `dword` of it. unit < 0: nowhere.
   struct Source {
     std::int64_t unit = -1;
-    std::int32_t pair = 0;
+    std::int32_t dword = 0;
     std::uint32_t column = kNoColumn;  // packed row
   };
-  std::int64_t unit_bytes() const { return block_.rows * kPairs * 4; }  // in all strips of a block row
+  std::int64_t unit_bytes() const { return block_.rows * kDwords * 4; }  // in all strips of a block row
   void append_row(const BlockSparse& matrix, std::int64_t row, std::int64_t blocks_per_part,
                   std::vector<std::vector<Source>>& by_part);
+  template <typename T>
+  void write_tiles(const float* values);
+  template <typename T>
   void write_tile_row(std::byte* target, const Source* sources, const float* values, std::int64_t row_in_block,
                       std::int64_t columns_left) const;
 

@@ -1,7 +1,9 @@
-// Weights as the strip kernels read them: for each column, R values of as many rows; with bf16, for each pair of columns,
-// R dwords that hold a row's two values.
+// Weights as the strip kernels read them: for each column, R values of as many rows; with bf16 and i8, for each two or
+// four columns, R dwords that hold a row's values.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <espalier/types.hpp>
 
@@ -10,23 +12,32 @@ namespace espalier::kernels {
 // Columns per dword of a strip.
 constexpr std::int64_t columns_per_dword(DType type) { return 4 / static_cast<std::int64_t>(size_of(type)); }
 
+// One weight of type T: rounded to nearest even, an i8 saturated too.
+template <typename T>
+T packed_value(float value) {
+  if constexpr (std::is_same_v<T, std::int8_t>)
+    return value > -128 ? static_cast<std::int8_t>(std::min(std::nearbyint(value), 127.0F)) : std::int8_t{-128};
+  else
+    return T(value);
+}
+
+template <typename T, typename Value>
+std::byte* write_dwords(std::byte* target, std::int64_t rows, std::int64_t columns, Value&& value) {
+  constexpr std::int64_t kPerDword = columns_per_dword(dtype_of<T>);
+  auto* out = reinterpret_cast<T*>(target);
+  for (std::int64_t column = 0; column < columns; column += kPerDword)
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t i = 0; i < kPerDword; ++i) *out++ = packed_value<T>(value(row, column + i));
+  return reinterpret_cast<std::byte*>(out);
+}
+
 // Writes one strip of `rows` rows by `columns` columns (a multiple of columns_per_dword), and returns what follows it.
 // value(row, column) is an f32, rounded to `type`.
 template <typename Value>
 std::byte* write_strip(std::byte* target, DType type, std::int64_t rows, std::int64_t columns, Value&& value) {
-  if (type == DType::kF32) {
-    auto* out = reinterpret_cast<float*>(target);
-    for (std::int64_t column = 0; column < columns; ++column)
-      for (std::int64_t row = 0; row < rows; ++row) *out++ = value(row, column);
-    return reinterpret_cast<std::byte*>(out);
-  }
-  auto* out = reinterpret_cast<bf16*>(target);
-  for (std::int64_t column = 0; column < columns; column += 2)
-    for (std::int64_t row = 0; row < rows; ++row) {
-      *out++ = bf16(value(row, column));
-      *out++ = bf16(value(row, column + 1));
-    }
-  return reinterpret_cast<std::byte*>(out);
+  if (type == DType::kF32) return write_dwords<float>(target, rows, columns, value);
+  if (type == DType::kBf16) return write_dwords<bf16>(target, rows, columns, value);
+  return write_dwords<std::int8_t>(target, rows, columns, value);
 }
 
 }  // namespace espalier::kernels

@@ -6,6 +6,8 @@ namespace espalier::kernels {
 namespace {
 
 double stored_value(Storage storage, const char* row, std::int64_t column) {
+  if (storage == Storage::kI8) return static_cast<double>(reinterpret_cast<const std::int8_t*>(row)[column]);
+  if (storage == Storage::kU8) return static_cast<double>(reinterpret_cast<const std::uint8_t*>(row)[column]);
   if (storage == Storage::kF32) return static_cast<double>(reinterpret_cast<const float*>(row)[column]);
   return static_cast<double>(static_cast<float>(reinterpret_cast<const bf16*>(row)[column]));
 }
@@ -35,7 +37,11 @@ class Sums {
         double value = y[i * n + j] * static_cast<double>(e.alpha);
         if (e.row_scale != nullptr) value *= static_cast<double>(e.row_scale[i]);
         if (e.bias != nullptr) value += static_cast<double>(e.bias[i]);
-        if (e.residual != nullptr) value += static_cast<double>(e.beta) * stored_value(e.storage, residual, j);
+        if (e.residual != nullptr) {
+          double r = stored_value(e.storage, residual, j);
+          if (bytes_of(e.storage) == 1) r = static_cast<double>(e.y_scale) * (r - e.y_zero);
+          value += static_cast<double>(e.beta) * r;
+        }
         if (e.activation != Activation::kNone)
           value = static_cast<double>(activate(e.activation, static_cast<float>(value), e.low, e.high));
         y[i * n + j] = value;

@@ -11,7 +11,8 @@
 namespace espalier::kernels {
 
 // X is k x n, the result m x n, both f64 (cast from what the kernel reads, so that rounding of inputs is not an error).
-// The strides and pointers of `epilogue` are as for a kernel. Preconditions: the matrix is valid and X fits it.
+// The strides and pointers of `epilogue` are as for a kernel; row_offset is not used: X is as it counts. Preconditions:
+// the matrix is valid and X fits it.
 Tensor reference_spmm(const BlockSparse& w, const Tensor& x, const Epilogue& epilogue = {});
 Tensor reference_spmm(const NmSparse& w, const Tensor& x, const Epilogue& epilogue = {});
 Tensor reference_spmm(const Csr& w, const Tensor& x, const Epilogue& epilogue = {});

@@ -5,10 +5,10 @@
 // ("strips" of `tile_rows` rows of Y) first_strip .. last_strip - 1 by the columns of one or more packed panels of X.
 // It does not allocate, start threads, throw, print or use globals, and may be called for disjoint ranges at once.
 //
-// X is packed into panels first (PackXArgs). A panel is `tile_cols` columns wide; a *packed row* holds, column by column,
-// KernelInfo::k_per_row consecutive k: for most kernels one dword, which is one k of f32, two of bf16 or four of int8.
-// Its rows are contiguous, the panel is 64-byte aligned, and missing columns and rows (ragged n and k) hold zeros. W is
-// packed as PackedLayout says (kernel_info.hpp).
+// X is packed into panels first (PackXArgs). A panel is `tile_cols` columns wide; a *packed row* holds, column by
+// column, KernelInfo::k_per_row consecutive k: for most kernels one dword, which is one k of f32, two of bf16 or four
+// of int8. Its rows are contiguous, the panel is 64-byte aligned, and missing columns and rows (ragged n and k) hold
+// zeros. W is packed as PackedLayout says (kernel_info.hpp).
 //
 // This header is included by files that are compiled for one instruction set: plain data only.
 #pragma once
@@ -19,21 +19,29 @@
 
 namespace espalier::kernels {
 
-// How Y and R are stored. Kernels that sum in f32 take either and round bf16 to nearest even.
-enum class Storage : std::uint8_t { kF32, kBf16 };
-constexpr std::int64_t bytes_of(Storage storage) { return storage == Storage::kF32 ? 4 : 2; }
+// How Y and R are stored. Kernels that sum in f32 take the floats and round bf16 to nearest even. Those that sum in i32
+// take all: i32 is the sum itself (less row_offset, and with nothing else of the epilogue), i8 and u8 are quantised.
+enum class Storage : std::uint8_t { kF32, kBf16, kI32, kI8, kU8 };
+constexpr std::int64_t bytes_of(Storage storage) {
+  if (storage == Storage::kI8 || storage == Storage::kU8) return 1;
+  return storage == Storage::kBf16 ? 2 : 4;
+}
 
 // What becomes of an accumulator before it is stored, in this order. Rows are absolute rows of Y.
 struct Epilogue {
-  float alpha = 1;                   // of the product
-  const float* row_scale = nullptr;  // per row, times alpha (dequantisation); nullptr: 1
-  const float* bias = nullptr;       // per row; nullptr: 0
-  const void* residual = nullptr;    // R, may be Y itself; nullptr: none
-  std::int64_t residual_stride = 0;  // bytes between rows of R
-  float beta = 1;                    // of R
-  Storage storage = Storage::kF32;   // of Y and R
+  float alpha = 1;                           // of the product
+  const float* row_scale = nullptr;          // per row, times alpha (dequantisation); nullptr: 1
+  const std::int32_t* row_offset = nullptr;  // per row, taken from an i32 sum before anything else; nullptr: 0
+  const float* bias = nullptr;               // per row; nullptr: 0
+  const void* residual = nullptr;            // R, may be Y itself; nullptr: none
+  std::int64_t residual_stride = 0;          // bytes between rows of R
+  float beta = 1;                            // of R
+  Storage storage = Storage::kF32;           // of Y and R
   Activation activation = Activation::kNone;
   float low = 0, high = 0;
+  // Of i8 and u8 Y and R: value = y_scale * (stored - y_zero).
+  float y_scale = 1;
+  std::int32_t y_zero = 0;
 };
 
 // Strides are in bytes. Memory that a kernel may read but never write: the padding of packed W and X. It writes only
@@ -86,6 +94,8 @@ struct PackXArgs {
   std::int32_t tile_cols = 0;
   void* panels = nullptr;  // 64-byte aligned
   std::int64_t panel_stride = 0;
+  // Bytes of X are i8 and become u8 by adding 128; what is beyond rows still becomes 0.
+  bool from_signed = false;
 };
 using PackXFn = void (*)(const PackXArgs& args);
 

@@ -25,7 +25,8 @@ constexpr Field kFields[] = {{"f32_gflops", &Ceilings::f32_gflops},
                              {"int8_gops", &Ceilings::int8_gops},
                              {"l2_gbs", &Ceilings::l2_gbs},
                              {"memory_gbs", &Ceilings::memory_gbs},
-                             {"bf16_vector_gflops", &Ceilings::bf16_vector_gflops}};
+                             {"bf16_vector_gflops", &Ceilings::bf16_vector_gflops},
+                             {"int8_vector_gops", &Ceilings::int8_vector_gops}};
 
 }  // namespace
 

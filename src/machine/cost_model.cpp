@@ -18,14 +18,16 @@ Ceilings nominal_ceilings(Isa isa) noexcept {
               .int8_gops = 850,
               .l2_gbs = 160,
               .memory_gbs = 20,
-              .bf16_vector_gflops = 200};
+              .bf16_vector_gflops = 200,
+              .int8_vector_gops = 850};
     case Isa::kAmx:
       return {.f32_gflops = 200,
               .bf16_gflops = 2700,
               .int8_gops = 5500,
               .l2_gbs = 160,
               .memory_gbs = 25,
-              .bf16_vector_gflops = 100};
+              .bf16_vector_gflops = 100,
+              .int8_vector_gops = 850};
   }
   return {};
 }

@@ -73,7 +73,7 @@ Machine measure_machine(Isa isa) {
     c.f32_gflops = peak_rate(f32_peak_scalar, kF32ScalarOperations);
   if (features_under(machine_features(), machine.isa).avx512bf16)
     c.bf16_gflops = c.bf16_vector_gflops = peak_rate(bf16_peak_avx512bf16, kBf16VectorOperations);
-  if (machine.isa >= Isa::kVnni) c.int8_gops = peak_rate(int8_peak_vnni, kInt8VnniOperations);
+  if (machine.isa >= Isa::kVnni) c.int8_gops = c.int8_vector_gops = peak_rate(int8_peak_vnni, kInt8VnniOperations);
   if (machine.isa >= Isa::kAmx) {
     c.bf16_gflops = std::max(c.bf16_vector_gflops, peak_rate(bf16_peak_amx, kBf16AmxOperations));
     c.int8_gops = peak_rate(int8_peak_amx, kInt8AmxOperations);

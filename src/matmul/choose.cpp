@@ -22,7 +22,8 @@ double peak_of(const KernelInfo& kernel, const Ceilings& ceilings) {
       if (kernel.isa == Isa::kAmx) return ceilings.bf16_gflops;
       return kernel.needs.avx512bf16 ? ceilings.bf16_vector_gflops : ceilings.f32_gflops;
     case DType::kI8:
-      return ceilings.int8_gops;
+      if (kernel.isa == Isa::kAmx) return ceilings.int8_gops;
+      return kernel.isa == Isa::kVnni ? ceilings.int8_vector_gops : ceilings.f32_gflops;
     default:
       return ceilings.f32_gflops;
   }
@@ -52,7 +53,8 @@ KernelRequest request_for(const PatternFacts& facts, const MatmulOptions& option
   KernelRequest request;
   request.isa = machine.isa;
   request.features = machine.features;
-  request.weights = request.x = facts.type;
+  request.weights = facts.type;
+  request.x = facts.type == DType::kI8 ? DType::kU8 : facts.type;
   request.y = facts.y;
   request.pattern = facts.kind;
   request.block_rows = facts.block.rows;

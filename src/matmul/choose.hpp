@@ -14,7 +14,7 @@ namespace espalier {
 // What choosing needs to know of a matrix.
 struct PatternFacts {
   std::int64_t m = 0, k = 0;
-  DType type = DType::kF32;  // of the values and of X as kernels take them: kF32 or kBf16
+  DType type = DType::kF32;  // of the values as kernels take them: kF32, kBf16 or kI8; X alike, u8 with kI8
   DType y = DType::kF32;
   // kNm: rows of `nm` that share nothing; `block`, kept_units and kept_values say what they are as blocks.
   kernels::PatternKind kind = kernels::PatternKind::kBlock;

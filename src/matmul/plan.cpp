@@ -9,29 +9,21 @@ namespace {
 
 using kernels::PatternKind;
 
-Status check_options(const MatmulOptions& options, std::int64_t m) {
-  if (options.n < 0) return fail(ErrorCode::kInvalidArgument, "matmul: n is {}, expected 0 or more", options.n);
-  if (options.threads < 0)
-    return fail(ErrorCode::kInvalidArgument, "matmul: threads is {}, expected 0 (all) or more", options.threads);
-  if (!options.bias.empty() && static_cast<std::int64_t>(options.bias.size()) != m)
-    return fail(ErrorCode::kInvalidArgument, "matmul: bias holds {} values, expected one per output row, {}",
-                options.bias.size(), m);
-  return {};
-}
+bool is_byte(DType type) { return type == DType::kI8 || type == DType::kU8; }
 
-// What is computed with: bf16 when X is, else f32.
-Status check_types(const MatmulOptions& options, DType weights) {
-  if (!is_float(weights))
-    return fail(ErrorCode::kUnsupported, "matmul: the weights are {}, expected f32, f64, bf16 or f16",
-                to_string(weights));
-  for (const auto& [name, type] : {std::pair{"x", options.x}, std::pair{"y", options.y}})
-    if (type != DType::kF32 && type != DType::kBf16)
-      return fail(ErrorCode::kUnsupported, "matmul: {} is {}, expected f32 or bf16", name, to_string(type));
-  if (options.x == DType::kBf16 && weights != DType::kBf16)
-    return fail(ErrorCode::kInvalidArgument,
-                "matmul: x is bf16 but the weights are {}, expected bf16: convert the weights first",
-                to_string(weights));
-  return {};
+kernels::Storage storage_of(DType y) {
+  switch (y) {
+    case DType::kBf16:
+      return kernels::Storage::kBf16;
+    case DType::kI32:
+      return kernels::Storage::kI32;
+    case DType::kI8:
+      return kernels::Storage::kI8;
+    case DType::kU8:
+      return kernels::Storage::kU8;
+    default:
+      return kernels::Storage::kF32;
+  }
 }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -40,21 +32,21 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 Result<MatmulPlan> make_plan(const MatrixPattern& pattern, PatternFacts facts, const Tensor& values,
                              const MatmulOptions& options, std::string name,
                              std::optional<TransposedWeights> transposed = {}) {
-  ESPALIER_TRY(check_options(options, facts.m));
-  ESPALIER_TRY(check_types(options, values.dtype()));
+  ESPALIER_TRY(check_options(options, facts.m, values.dtype()));
   const MachineFacts machine = machine_facts(options.isa, options.threads, options.deterministic);
   auto impl = std::make_shared<MatmulPlan::Impl>();
   const double all = static_cast<double>(facts.m) * static_cast<double>(facts.k);
   impl->density = all > 0 ? std::min(static_cast<double>(facts.kept_values) / all, 1.0) : 1.0;
-  facts.type = options.x;
+  facts.type = is_byte(options.x) ? DType::kI8 : options.x;
   facts.y = options.y;
-  if (facts.type == DType::kBf16) use_column_pairs(pattern, facts);
+  use_dword_columns(pattern, facts);
   ESPALIER_ASSIGN(impl->choice, choose(facts, options, machine));
   const kernels::KernelInfo& kernel = *impl->choice.kernel;
   impl->blocking = choose_blocking(kernel, facts.k, std::max<std::int64_t>(options.n, 1), machine.caches);
   ESPALIER_ASSIGN(impl->weights, PackedWeights::plan(pattern, impl->choice, impl->blocking));
   const Tensor as_f32 = values.cast(DType::kF32);
-  impl->weights->set_values(as_f32.values<float>());
+  impl->options = options;
+  impl->set_values(as_f32.values<float>());
   Product& product = impl->product;
   product.kernel = &kernel;
   product.narrower = narrower_kernels(kernel);
@@ -66,9 +58,9 @@ Result<MatmulPlan> make_plan(const MatrixPattern& pattern, PatternFacts facts, c
   impl->pattern = std::move(name);
   impl->weight_type = values.dtype();
   impl->bias.assign(options.bias.begin(), options.bias.end());
-  impl->options = options;
   impl->options.bias = impl->bias;
   impl->transposed = std::move(transposed);
+  impl->set_scales();
   return MatmulPlan(std::move(impl));
 }
 
@@ -94,6 +86,25 @@ Result<MatmulPlan> plan_transposed(const Matrix& w, const MatmulOptions& options
 }
 
 }  // namespace
+
+// With i8 X, packed as u8 by adding 128, the sum is too large by 128 times the row's weights; a zero point adds
+// likewise.
+void MatmulPlan::Impl::set_values(std::span<const float> values) {
+  weights->set_values(values);
+  if (!is_byte(options.x)) return;
+  const std::int32_t zero = options.quantization.x_zero + (options.x == DType::kI8 ? 128 : 0);
+  row_offset = zero == 0 ? std::vector<std::int32_t>() : weights->row_sums(values);
+  for (std::int32_t& offset : row_offset)
+    offset = static_cast<std::int32_t>(static_cast<std::uint32_t>(offset) * static_cast<std::uint32_t>(zero));
+}
+
+void MatmulPlan::Impl::set_scales() {
+  const std::span<const float> scales = options.quantization.w_scale;
+  if (!is_byte(options.x) || scales.empty()) return;
+  row_scale.assign(static_cast<std::size_t>(product.m), scales.front());
+  if (scales.size() > 1) row_scale.assign(scales.begin(), scales.end());
+  options.quantization.w_scale = row_scale;
+}
 
 MachineFacts machine_facts(std::optional<Isa> isa, int threads, bool deterministic) {
   MachineFacts facts;
@@ -178,6 +189,8 @@ Status run_plan(const MatmulPlan::Impl& impl, const ConstMatrix& x, const ConstM
                            .y_order = options.y_order.value_or(options.order),
                            .x = options.x,
                            .y = options.y}));
+  if (residual != nullptr && options.y == DType::kI32)
+    return fail(ErrorCode::kInvalidArgument, "matmul: y is i32, the sum itself: it takes no residual");
   const auto stride_of = [](const auto& matrix) {
     return (matrix.stride == 0 ? matrix.cols : matrix.stride) * static_cast<std::int64_t>(size_of(matrix.dtype));
   };
@@ -192,8 +205,13 @@ Status run_plan(const MatmulPlan::Impl& impl, const ConstMatrix& x, const ConstM
   call.n = options.order == DataOrder::kTokens ? x.rows : x.cols;
   call.x_order = order_of(options.order);
   call.y_order = order_of(options.y_order.value_or(options.order));
-  call.epilogue.alpha = options.alpha;
-  call.epilogue.storage = options.y == DType::kBf16 ? kernels::Storage::kBf16 : kernels::Storage::kF32;
+  call.x_signed = options.x == DType::kI8;
+  call.epilogue.storage = storage_of(options.y);
+  call.epilogue.alpha = is_byte(options.x) ? options.alpha * options.quantization.x_scale : options.alpha;
+  call.epilogue.row_scale = impl.row_scale.empty() ? nullptr : impl.row_scale.data();
+  call.epilogue.row_offset = impl.row_offset.empty() ? nullptr : impl.row_offset.data();
+  call.epilogue.y_scale = options.quantization.y_scale;
+  call.epilogue.y_zero = options.quantization.y_zero;
   call.epilogue.bias = impl.bias.empty() ? nullptr : impl.bias.data();
   call.epilogue.activation = options.activation;
   call.epilogue.low = options.low;
@@ -227,7 +245,7 @@ Status set_values(MatmulPlan::Impl& impl, const Tensor& values) {
     return fail(ErrorCode::kInvalidArgument, "matmul: refresh with {} values, the pattern keeps {}", values.count(),
                 expected);
   const Tensor as_f32 = (impl.transposed ? impl.transposed->values(values) : values).cast(DType::kF32);
-  impl.weights->set_values(as_f32.values<float>());
+  impl.set_values(as_f32.values<float>());
   return {};
 }
 

@@ -23,8 +23,14 @@ struct MatmulPlan::Impl {
   std::string kernel, pattern;
   DType weight_type = DType::kF32;  // of the matrix that was planned
   double density = 1;
-  MatmulOptions options;  // bias points into the next
+  MatmulOptions options;  // its spans point into the next
   std::vector<float> bias;
+  std::vector<float> row_scale;          // of i8 weights; empty: 1
+  std::vector<std::int32_t> row_offset;  // what the zero point of X adds to each sum; empty: 0
+
+  // Packs the weights and what depends on them. Needs `options`.
+  void set_values(std::span<const float> values);
+  void set_scales();
 };
 
 // The machine as options ask for it.
@@ -36,6 +42,8 @@ struct CallShape {
   DataOrder x_order = DataOrder::kFeatureMajor, y_order = DataOrder::kFeatureMajor;
   DType x = DType::kF32, y = DType::kF32;
 };
+// What options refuse: types, lengths, quantization.
+Status check_options(const MatmulOptions& options, std::int64_t m, DType weights);
 // Shapes, types and addresses of a call.
 Status check_call(const ConstMatrix& x, const ConstMatrix* residual, const MutableMatrix& y, const CallShape& shape);
 

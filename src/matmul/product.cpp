@@ -85,7 +85,8 @@ class Run {
                           .columns = group.cols,
                           .tile_cols = group.kernel->tile_cols,
                           .panels = panels + first * packed_row_bytes(*group.kernel),
-                          .panel_stride = panel_stride(group, part)});
+                          .panel_stride = panel_stride(group, part),
+                          .from_signed = call_.x_signed});
   }
 
   // All workers pack one group, then each multiplies strips of its own.
@@ -190,10 +191,14 @@ class Run {
   }
 
   void store_tokens(const ColumnGroup& group, SpmmArgs& args) const {
-    if (args.epilogue.storage == kernels::Storage::kF32)
-      store_tokens_as<float>(group, args);
-    else
-      store_tokens_as<std::uint16_t>(group, args);
+    switch (bytes_of(args.epilogue.storage)) {
+      case 1:
+        return store_tokens_as<std::uint8_t>(group, args);
+      case 2:
+        return store_tokens_as<std::uint16_t>(group, args);
+      default:
+        return store_tokens_as<float>(group, args);
+    }
   }
 
   // Y is n x m of elements T: a few strips at a time go to scratch row by row and from there, transposed, to Y.

@@ -4,11 +4,10 @@
 
 #include "base/check.hpp"
 #include "base/fail.hpp"
+#include "kernels/packed_values.hpp"
 
 namespace espalier {
 namespace {
-
-constexpr std::int64_t kTileColumns = 32;  // of W in an AMX tile
 
 using kernels::PackedBlocks;
 using kernels::PackedDense;
@@ -16,6 +15,10 @@ using kernels::PackedLayout;
 using kernels::PackedNm;
 using kernels::PackedNmTiles;
 using kernels::PackedTiles;
+
+// Of W in an AMX tile, and in a dword.
+std::int64_t tile_columns(DType type) { return 64 / static_cast<std::int64_t>(size_of(type)); }
+std::int64_t dword_columns(DType type) { return 4 / static_cast<std::int64_t>(size_of(type)); }
 
 // May lie past the last column: a ragged group can be filled up with zeros there.
 std::int64_t column_of(const NmSparse& matrix, std::int64_t row_group, std::int64_t i) {
@@ -102,23 +105,24 @@ BlockSparse blocks_of(const NmSparse& matrix) {
   return blocks;
 }
 
-BlockSparse in_column_pairs(const BlockSparse& matrix) {
-  if (matrix.block.cols % 2 == 0) return matrix;
+BlockSparse in_dword_columns(const BlockSparse& matrix, DType type) {
+  if (matrix.block.cols % dword_columns(type) == 0) return matrix;
   BlockSparse whole = matrix;
   if (!whole.values.defined())
     whole.values = Tensor(DType::kF32, {matrix.kept_blocks(), matrix.block.rows, matrix.block.cols});
-  auto pairs = to_block(whole, {matrix.block.rows, 2});
-  ESPALIER_CHECK(pairs.has_value());
-  return *std::move(pairs);
+  auto blocks = to_block(whole, {matrix.block.rows, dword_columns(type)});
+  ESPALIER_CHECK(blocks.has_value());
+  return *std::move(blocks);
 }
 
-void use_column_pairs(const MatrixPattern& pattern, PatternFacts& facts) {
-  if (facts.block.cols % 2 == 0 || std::holds_alternative<DensePattern>(pattern)) return;
+void use_dword_columns(const MatrixPattern& pattern, PatternFacts& facts) {
+  if (facts.block.cols % dword_columns(facts.type) == 0 || std::holds_alternative<DensePattern>(pattern)) return;
   const auto* const nm = std::get_if<NmSparse>(&pattern);
-  const BlockSparse pairs = in_column_pairs(nm != nullptr ? blocks_of(*nm) : std::get<BlockSparse>(pattern));
-  facts.block = pairs.block;
-  facts.kept_units = pairs.kept_blocks();
-  facts.kept_values = facts.kept_units * pairs.block.rows * pairs.block.cols;
+  const BlockSparse blocks =
+      in_dword_columns(nm != nullptr ? blocks_of(*nm) : std::get<BlockSparse>(pattern), facts.type);
+  facts.block = blocks.block;
+  facts.kept_units = blocks.kept_blocks();
+  facts.kept_values = facts.kept_units * blocks.block.rows * blocks.block.cols;
 }
 
 Result<std::unique_ptr<PackedWeights>> PackedWeights::plan(const MatrixPattern& pattern, const Choice& choice,
@@ -143,6 +147,7 @@ Result<std::unique_ptr<PackedWeights>> PackedWeights::plan(const MatrixPattern& 
     weights->cols_ = dense->cols;
   }
   weights->dense_ = choice.dense;
+  weights->type_ = choice.kernel->weights;
   if (choice.dense)
     ESPALIER_TRY(weights->pack_dense(*choice.kernel, blocking));
   else
@@ -155,10 +160,11 @@ Status PackedWeights::pack_dense(const kernels::KernelInfo& kernel, const Blocki
   if (kernel.layout == PackedLayout::kTiles || gathered) {
     ESPALIER_ASSIGN(
         packed_,
-        PackedTiles::plan(every_block(rows_, cols_, {kernel.tile_rows, kTileColumns}),
-                          {.strip_rows = kernel.tile_rows, .part_cols = blocking.part_cols, .gathered = gathered}));
+        PackedTiles::plan(
+            every_block(rows_, cols_, {kernel.tile_rows, tile_columns(type_)}),
+            {.strip_rows = kernel.tile_rows, .part_cols = blocking.part_cols, .gathered = gathered, .type = type_}));
     block_rows_ = kernel.tile_rows;
-    block_cols_ = kTileColumns;
+    block_cols_ = tile_columns(type_);
     return {};
   }
   packed_ = PackedDense(rows_, cols_,
@@ -176,12 +182,12 @@ Status PackedWeights::pack_sparse(const kernels::KernelInfo& kernel, const Block
     return {};
   }
   if (kernel.layout == PackedLayout::kNmTiles) {
-    packed_ = PackedNmTiles(*nm, kernel.tile_rows);
+    packed_ = PackedNmTiles(*nm, kernel.tile_rows, kernel.weights);
     return {};
   }
   BlockSparse blocks = nm != nullptr ? blocks_of(*nm) : std::get<BlockSparse>(pattern_);
-  paired_ = kernel.weights == DType::kBf16 && blocks.block.cols % 2 != 0;
-  if (paired_) blocks = in_column_pairs(blocks);
+  widened_ = blocks.block.cols % dword_columns(type_) != 0;
+  if (widened_) blocks = in_dword_columns(blocks, type_);
   block_rows_ = blocks.block.rows;
   block_cols_ = blocks.block.cols;
   if (kernel.layout == PackedLayout::kStrips) {
@@ -192,7 +198,8 @@ Status PackedWeights::pack_sparse(const kernels::KernelInfo& kernel, const Block
   }
   ESPALIER_ASSIGN(packed_, PackedTiles::plan(blocks, {.strip_rows = kernel.tile_rows,
                                                       .part_cols = blocking.part_cols,
-                                                      .gathered = kernel.layout == PackedLayout::kGatheredTiles}));
+                                                      .gathered = kernel.layout == PackedLayout::kGatheredTiles,
+                                                      .type = type_}));
   return {};
 }
 
@@ -221,14 +228,14 @@ void PackedWeights::set_blocks(std::span<const float> values) {
     by_block = block_values(*nm, values);
     values = by_block;
   }
-  if (!paired_) {
+  if (!widened_) {
     fill(values.data());
     return;
   }
   BlockSparse blocks = nm != nullptr ? blocks_of(*nm) : std::get<BlockSparse>(pattern_);
   blocks.values = Tensor::view(DType::kF32, {blocks.kept_blocks(), blocks.block.rows, blocks.block.cols},
                                static_cast<const void*>(values.data()));
-  fill(in_column_pairs(blocks).values.values<float>().data());
+  fill(in_dword_columns(blocks, type_).values.values<float>().data());
 }
 
 void PackedWeights::set_dense(std::span<const float> values) {
@@ -242,6 +249,29 @@ void PackedWeights::set_dense(std::span<const float> values) {
     tiles->set_values(in_blocks(values, rows_, cols_, {block_rows_, block_cols_}).data());
   else
     std::get<PackedDense>(packed_).set_values(values.data());
+}
+
+std::vector<std::int32_t> PackedWeights::row_sums(std::span<const float> values) const {
+  std::vector<std::int32_t> sums(static_cast<std::size_t>(rows_));
+  const auto add = [&](std::int64_t row, std::int64_t column, float value) {
+    if (row < rows_ && column < cols_) sums[static_cast<std::size_t>(row)] += kernels::packed_value<std::int8_t>(value);
+  };
+  std::size_t at = 0;
+  if (const auto* const blocks = std::get_if<BlockSparse>(&pattern_)) {
+    for (std::int64_t block_row = 0; block_row < blocks->block_rows(); ++block_row)
+      for (std::int64_t u = blocks->row_starts[block_row]; u < blocks->row_starts[block_row + 1]; ++u)
+        for (std::int64_t r = 0; r < blocks->block.rows; ++r)
+          for (std::int64_t c = 0; c < blocks->block.cols; ++c)
+            add(block_row * blocks->block.rows + r, blocks->block_cols[u] * blocks->block.cols + c, values[at++]);
+  } else if (const auto* const nm = std::get_if<NmSparse>(&pattern_)) {
+    for (std::int64_t row = 0; row < rows_; ++row)
+      for (std::int64_t i = 0; i < nm->groups() * nm->pattern.n; ++i)
+        add(row, column_of(*nm, row / nm->pattern.vector, i), values[at++]);
+  } else {
+    for (std::int64_t row = 0; row < rows_; ++row)
+      for (std::int64_t column = 0; column < cols_; ++column) add(row, column, values[at++]);
+  }
+  return sums;
 }
 
 std::int64_t PackedWeights::bytes() const {
@@ -299,7 +329,7 @@ void PackedWeights::describe_parts(Product& product, const Packed& packed) const
   product.strips = packed.strips();
   product.strips_per_block_row = block_rows_ / strip_rows_;
   product.kept_values =
-      packed.units() * block_rows_ * (std::is_same_v<Packed, PackedTiles> ? kTileColumns : block_cols_);
+      packed.units() * block_rows_ * (std::is_same_v<Packed, PackedTiles> ? tile_columns(type_) : block_cols_);
   for (const auto& part : packed.parts()) {
     kernels::SpmmArgs args;
     args.values = packed.values(part);

@@ -28,10 +28,10 @@ using MatrixPattern = std::variant<BlockSparse, NmSparse, DensePattern>;
 // whole: `cols` of the result is a multiple of M.
 BlockSparse blocks_of(const NmSparse& matrix);
 
-// The same pattern in blocks of an even number of columns, as the bf16 kernels pair them: one of odd width becomes
-// blocks 2 columns wide that keep all it keeps.
-BlockSparse in_column_pairs(const BlockSparse& matrix);
-void use_column_pairs(const MatrixPattern& pattern, PatternFacts& facts);
+// The same pattern in blocks whose columns fill dwords of `type`, pairs of bf16 and quads of i8: blocks of another
+// width become blocks one dword wide that keep all they keep.
+BlockSparse in_dword_columns(const BlockSparse& matrix, DType type);
+void use_dword_columns(const MatrixPattern& pattern, PatternFacts& facts);
 
 // Owns the packed weights. Product::parts point into it.
 class PackedWeights {
@@ -41,6 +41,9 @@ class PackedWeights {
                                                      const Blocking& blocking);
   // `values` in the order and number of the pattern's own format; rounded to the kernel's type.
   void set_values(std::span<const float> values);
+
+  // The weights of each row summed, for i8 values in the order of set_values.
+  std::vector<std::int32_t> row_sums(std::span<const float> values) const;
 
   std::int64_t value_count() const { return value_count_; }
   std::int64_t bytes() const;
@@ -60,7 +63,8 @@ class PackedWeights {
   MatrixPattern pattern_;
   std::int64_t rows_ = 0, cols_ = 0, value_count_ = 0;
   std::int64_t block_rows_ = 1, block_cols_ = 1, strip_rows_ = 1;
-  bool paired_ = false;  // packed as in_column_pairs says
+  DType type_ = DType::kF32;  // of the packed values
+  bool widened_ = false;      // packed as in_dword_columns says
   std::variant<kernels::PackedBlocks, kernels::PackedDense, kernels::PackedNm, kernels::PackedTiles,
                kernels::PackedNmTiles>
       packed_;

@@ -1,9 +1,14 @@
-// Storing a finished register tile of f32 sums: Y = act(alpha row_scale acc + bias + beta R), ragged rows and columns
-// masked. What most layers want (bias, relu, clip) happens in registers; the rest goes through a tile in L1.
+// Storing a finished register tile of sums: Y = act(alpha row_scale (acc - row_offset) + bias + beta R), ragged rows
+// and columns masked. What most layers want (bias, relu, clip; with integer sums scales too) happens in registers; the
+// rest goes through a tile in L1.
+//
+// V is the vector type of the sums. Where they are integers (spmm_int8/sums_*.hpp), V::Floats is what they become;
+// every path then computes fma(sum, scale, bias), so that all give the same bits.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/spmm_args.hpp"
 #include "kernels/spmm_f32/activation.hpp"
@@ -12,9 +17,28 @@
 namespace espalier::kernels {
 
 template <typename V>
+inline constexpr bool kIntegerSums = !std::is_same_v<V, typename V::Floats>;
+
+// What an i8 or u8 Y stores, as whole floats: rounded to nearest even and saturated.
+template <typename F>
+inline typename F::Reg quantized(const Epilogue& e, typename F::Reg value) {
+  const float least = e.storage == Storage::kI8 ? -128.0F : 0.0F;
+  const auto whole = F::round(F::mul(value, splat<F>(1.0F / e.y_scale)));
+  const auto shifted = F::add(whole, splat<F>(static_cast<float>(e.y_zero)));
+  return F::min(splat<F>(least + 255), F::max(splat<F>(least), shifted));
+}
+
+// The real value of what R stores.
+inline float residual_value(const Epilogue& e, float stored) {
+  const bool quantised = e.storage == Storage::kI8 || e.storage == Storage::kU8;
+  return quantised ? e.y_scale * (stored - static_cast<float>(e.y_zero)) : stored;
+}
+
+template <typename V>
 class TileFinish {
  public:
   using Reg = typename V::Reg;
+  using F = typename V::Floats;
 
   explicit TileFinish(const SpmmArgs& args)
       : args_(args),
@@ -42,7 +66,9 @@ class TileFinish {
   static bool is_simple(const Epilogue& e) {
     const bool clips =
         e.activation == Activation::kNone || e.activation == Activation::kRelu || e.activation == Activation::kClip;
-    return clips && e.alpha == 1 && e.row_scale == nullptr && e.residual == nullptr && e.storage == Storage::kF32;
+    const bool scales = e.alpha != 1 || e.row_scale != nullptr;
+    if (kIntegerSums<V> && e.storage == Storage::kI32) return true;
+    return clips && (kIntegerSums<V> || !scales) && e.residual == nullptr && e.storage == Storage::kF32;
   }
   static float clip_low(const Epilogue& e) {
     return e.activation == Activation::kClip ? e.low : (e.activation == Activation::kRelu ? 0.0F : -__builtin_inff());
@@ -52,17 +78,37 @@ class TileFinish {
   char* y_at(std::int64_t row, std::int64_t column) const {
     return static_cast<char*>(args_.y) + row * args_.y_row_stride + column * bytes_of(args_.epilogue.storage);
   }
+  float scale_of(std::int64_t row) const {
+    const Epilogue& e = args_.epilogue;
+    return e.row_scale != nullptr ? e.alpha * e.row_scale[row] : e.alpha;
+  }
+  Reg less_offset(Reg sum, std::int64_t row) const {
+    const std::int32_t* const offset = args_.epilogue.row_offset;
+    return offset != nullptr ? V::subtract(sum, offset[row]) : sum;
+  }
 
   template <int R, int N>
   [[gnu::always_inline]] void store_whole(Reg (&acc)[R][N], std::int64_t row, std::int64_t column) const {
-    const Reg low = V::broadcast(&low_), high = V::broadcast(&high_);
+    const auto low = splat<F>(low_), high = splat<F>(high_);
     const float* const bias = args_.epilogue.bias;
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       float* const y = reinterpret_cast<float*>(y_at(row + r, column));
-      const Reg shift = bias != nullptr ? V::broadcast(bias + row + r) : V::zero();
+      const auto shift = bias != nullptr ? F::broadcast(bias + row + r) : F::zero();
+      if constexpr (kIntegerSums<V>) {
+        const auto scale = splat<F>(scale_of(row + r));
 #pragma GCC unroll 8
-      for (int v = 0; v < N; ++v) V::store(y + v * V::kLanes, V::min(high, V::max(low, V::add(acc[r][v], shift))));
+        for (int v = 0; v < N; ++v) {
+          const Reg sum = less_offset(acc[r][v], row + r);
+          if (args_.epilogue.storage == Storage::kI32)
+            V::store(y + v * V::kLanes, sum);
+          else
+            F::store(y + v * V::kLanes, F::min(high, F::max(low, F::fma(V::to_floats(sum), scale, shift))));
+        }
+      } else {
+#pragma GCC unroll 8
+        for (int v = 0; v < N; ++v) V::store(y + v * V::kLanes, V::min(high, V::max(low, V::add(acc[r][v], shift))));
+      }
     }
   }
 
@@ -85,48 +131,75 @@ class TileFinish {
     const std::int64_t end = args_.columns_left < column + columns ? args_.columns_left : column + columns;
     for (std::int64_t r = 0; r < rows; ++r) {
       const std::int64_t absolute = row + r;
-      const float scale = e.row_scale != nullptr ? e.alpha * e.row_scale[absolute] : e.alpha;
-      const Reg bias = e.bias != nullptr ? V::broadcast(e.bias + absolute) : V::zero();
+      const auto scale = splat<F>(scale_of(absolute));
+      const auto bias = e.bias != nullptr ? F::broadcast(e.bias + absolute) : F::zero();
       for (std::int64_t v = 0; v < vectors; ++v) {
         const std::int64_t first = column + v * V::kLanes;
         const std::int64_t lanes = end - first;
         if (lanes <= 0) break;
-        Reg value = V::load(tile + (r * vectors + v) * V::kLanes);
-        value = V::add(V::mul(value, V::broadcast(&scale)), bias);
-        if (e.residual != nullptr) value = V::fma(V::broadcast(&e.beta), residual(absolute, first, lanes), value);
-        value = activate_vector<V>(e, value);
-        store_vector(y_at(absolute, first), value, lanes);
+        const Reg sum = V::load(tile + (r * vectors + v) * V::kLanes);
+        typename F::Reg value;
+        if constexpr (kIntegerSums<V>) {
+          const Reg whole = less_offset(sum, absolute);
+          if (e.storage == Storage::kI32) {
+            store_lanes(y_at(absolute, first), F::from_bits(whole), lanes);
+            continue;
+          }
+          value = F::fma(V::to_floats(whole), scale, bias);
+        } else {
+          value = V::add(V::mul(sum, scale), bias);
+        }
+        if (e.residual != nullptr) value = F::fma(splat<F>(e.beta), residual(absolute, first, lanes), value);
+        store_vector(y_at(absolute, first), activate_vector<F>(e, value), lanes);
       }
     }
   }
 
-  // The first `lanes` lanes, or all.
-  void store_vector(char* y, Reg value, std::int64_t lanes) const {
-    if (args_.epilogue.storage == Storage::kF32) {
-      float* const target = reinterpret_cast<float*>(y);
-      if (lanes >= V::kLanes)
-        V::store(target, value);
-      else
-        V::store_first(target, value, static_cast<int>(lanes));
-    } else if (lanes >= V::kLanes) {
-      V::store_bf16(reinterpret_cast<std::uint16_t*>(y), value);
+  // The first `lanes` lanes, or all, of f32 or of what has its size.
+  static void store_lanes(char* y, typename F::Reg value, std::int64_t lanes) {
+    float* const target = reinterpret_cast<float*>(y);
+    if (lanes >= F::kLanes)
+      F::store(target, value);
+    else
+      F::store_first(target, value, static_cast<int>(lanes));
+  }
+
+  void store_vector(char* y, typename F::Reg value, std::int64_t lanes) const {
+    const Storage storage = args_.epilogue.storage;
+    if (storage == Storage::kF32) {
+      store_lanes(y, value, lanes);
+      return;
+    }
+    const bool whole = lanes >= F::kLanes;
+    if constexpr (kIntegerSums<V>) {
+      if (storage != Storage::kBf16) {
+        value = quantized<F>(args_.epilogue, value);
+        if (whole) {
+          V::store_bytes(y, value);
+          return;
+        }
+      }
+    }
+    if (whole) {
+      F::store_bf16(reinterpret_cast<std::uint16_t*>(y), value);
     } else {
-      alignas(64) float values[V::kLanes];
-      V::store(values, value);
-      for (std::int64_t i = 0; i < lanes; ++i) store_stored(Storage::kBf16, y + 2 * i, values[i]);
+      alignas(64) float values[F::kLanes];
+      F::store(values, value);
+      for (std::int64_t i = 0; i < lanes; ++i) store_stored(storage, y + i * bytes_of(storage), values[i]);
     }
   }
 
-  Reg residual(std::int64_t row, std::int64_t column, std::int64_t lanes) const {
+  typename F::Reg residual(std::int64_t row, std::int64_t column, std::int64_t lanes) const {
     const Epilogue& e = args_.epilogue;
     const char* const r = static_cast<const char*>(e.residual) + row * e.residual_stride + column * bytes_of(e.storage);
-    if (e.storage == Storage::kBf16) {
-      alignas(64) float values[V::kLanes] = {};
-      for (std::int64_t i = 0; i < V::kLanes && i < lanes; ++i) values[i] = load_stored(Storage::kBf16, r + 2 * i);
-      return V::load(values);
+    if (e.storage != Storage::kF32) {
+      alignas(64) float values[F::kLanes] = {};
+      for (std::int64_t i = 0; i < F::kLanes && i < lanes; ++i)
+        values[i] = residual_value(e, load_stored(e.storage, r + i * bytes_of(e.storage)));
+      return F::load(values);
     }
     const float* const source = reinterpret_cast<const float*>(r);
-    return lanes >= V::kLanes ? V::load(source) : V::load_first(source, static_cast<int>(lanes));
+    return lanes >= F::kLanes ? F::load(source) : F::load_first(source, static_cast<int>(lanes));
   }
 
   const SpmmArgs& args_;

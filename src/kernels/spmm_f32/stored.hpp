@@ -1,5 +1,5 @@
-// Single elements of Y and R in either storage. bf16 is the upper half of an f32, rounded to nearest even; a NaN stays a
-// NaN.
+// Single elements of Y and R in their storage, i8 and u8 as whole numbers. bf16 is the upper half of an f32, rounded to
+// nearest even; a NaN stays a NaN.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,8 @@ inline float load_stored(Storage storage, const char* at) {
     std::memcpy(&value, at, sizeof value);
     return value;
   }
+  if (storage == Storage::kI8) return static_cast<float>(*reinterpret_cast<const std::int8_t*>(at));
+  if (storage == Storage::kU8) return static_cast<float>(*reinterpret_cast<const std::uint8_t*>(at));
   std::uint16_t bits = 0;
   std::memcpy(&bits, at, sizeof bits);
   return widen_bf16(bits);
@@ -38,6 +40,11 @@ inline float load_stored(Storage storage, const char* at) {
 inline void store_stored(Storage storage, char* at, float value) {
   if (storage == Storage::kF32) {
     std::memcpy(at, &value, sizeof value);
+    return;
+  }
+  if (storage == Storage::kI8 || storage == Storage::kU8) {
+    const auto byte = static_cast<std::uint8_t>(static_cast<int>(value));
+    std::memcpy(at, &byte, sizeof byte);
     return;
   }
   const std::uint16_t bits = narrow_bf16(value);

@@ -52,8 +52,8 @@ template <typename D, int R, int N, int Step>
 
 // The same for R rows of a block in the caller's own layout, row-major with rows `Cols` apart (0: `columns` apart).
 template <typename D, int R, int N, int Cols>
-[[gnu::always_inline]] inline void add_canonical_block(typename D::Lanes::Reg (&acc)[R][N], const float* w, const float* x,
-                                                       std::int32_t columns, std::int64_t x_row) {
+[[gnu::always_inline]] inline void add_canonical_block(typename D::Lanes::Reg (&acc)[R][N], const float* w,
+                                                       const float* x, std::int32_t columns, std::int64_t x_row) {
   constexpr int kStep = Cols == 0 ? 1 : 4;
   const std::int32_t row = Cols == 0 ? columns : Cols;
   for (std::int32_t column = 0; column < row; column += kStep) {
@@ -104,8 +104,42 @@ template <typename V, int R, int N, typename Blocks>
   }
 }
 
-// PackedLayout::kStrips.
-template <typename D, int R, int N, int Step>
+struct UnitRange {
+  std::int64_t first, last;
+};
+
+// Blocks Step columns wide, consecutive ones to sets of accumulators of their own, which join at the end.
+template <typename D, int R, int N, int Step, int Chains>
+[[gnu::always_inline]] inline void add_in_chains(typename D::Lanes::Reg (&acc)[R][N], const SpmmArgs& args,
+                                                 UnitRange units, const float* w, const float* x, std::int64_t x_row) {
+  using V = typename D::Lanes;
+  typename V::Reg more[Chains - 1][R][N];
+#pragma GCC unroll 8
+  for (int c = 0; c < Chains - 1; ++c)
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < N; ++v) more[c][r][v] = V::zero();
+  const std::uint32_t* column = args.columns + units.first;
+  const std::uint32_t* const last = args.columns + units.last;
+  for (; column + Chains <= last; column += Chains, w += Chains * Step * R) {
+    add_block<D, R, N, Step>(acc, w, x + column[0] * x_row, Step, x_row);
+#pragma GCC unroll 8
+    for (int c = 1; c < Chains; ++c)
+      add_block<D, R, N, Step>(more[c - 1], w + c * Step * R, x + column[c] * x_row, Step, x_row);
+  }
+  for (; column < last; ++column, w += Step * R) add_block<D, R, N, Step>(acc, w, x + column[0] * x_row, Step, x_row);
+#pragma GCC unroll 8
+  for (int c = 0; c < Chains - 1; ++c)
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < N; ++v) acc[r][v] = V::add(acc[r][v], more[c][r][v]);
+}
+
+// PackedLayout::kStrips. Chains: for sums that do not depend on their order (integers), where R N accumulators alone
+// cannot cover the latency of one.
+template <typename D, int R, int N, int Step, int Chains = 1>
 inline void run_strips(const SpmmArgs& args) {
   using V = typename D::Lanes;
   const std::int64_t strips_per_block = args.block_rows / R;
@@ -117,6 +151,12 @@ inline void run_strips(const SpmmArgs& args) {
         const std::int64_t first = args.starts[block_row], last = args.starts[block_row + 1];
         const std::int64_t strip_start = first * strips_per_block + (strip % strips_per_block) * (last - first);
         const float* w = static_cast<const float*>(args.values) + strip_start * block_values;
+        if constexpr (Chains > 1) {
+          if (args.block_cols == Step) {
+            add_in_chains<D, R, N, Step, Chains>(acc, args, {first, last}, w, x, x_row);
+            return;
+          }
+        }
         for (std::int64_t unit = first; unit < last; ++unit, w += block_values)
           add_block<D, R, N, Step>(acc, w, x + args.columns[unit] * x_row, args.block_cols, x_row);
       });

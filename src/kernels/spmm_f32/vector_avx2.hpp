@@ -12,6 +12,7 @@ namespace {
 
 struct Vector256 {
   using Reg = __m256;
+  using Floats = Vector256;  // what a finished sum becomes
   static constexpr std::int64_t kLanes = 8;
 
   static Reg zero() { return _mm256_setzero_ps(); }
@@ -31,6 +32,7 @@ struct Vector256 {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
                      _mm_packus_epi32(_mm256_castsi256_si128(kept), _mm256_extracti128_si256(kept, 1)));
   }
+  static Reg from_bits(__m256i bits) { return _mm256_castsi256_ps(bits); }
   static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
   static Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
   static Reg sub(Reg a, Reg b) { return _mm256_sub_ps(a, b); }

@@ -10,6 +10,7 @@ namespace {
 
 struct Vector512 {
   using Reg = __m512;
+  using Floats = Vector512;  // what a finished sum becomes
   static constexpr std::int64_t kLanes = 16;
 
   static Reg zero() { return _mm512_setzero_ps(); }
@@ -23,10 +24,11 @@ struct Vector512 {
     const __m512i word = _mm512_castps_si512(v);
     const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(word, 16), _mm512_set1_epi32(1));
     const __m512i rounded = _mm512_add_epi32(word, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
-    const __m512i kept = _mm512_mask_or_epi32(rounded, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), word,
-                                              _mm512_set1_epi32(0x400000));
+    const __m512i kept =
+        _mm512_mask_or_epi32(rounded, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), word, _mm512_set1_epi32(0x400000));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(_mm512_srli_epi32(kept, 16)));
   }
+  static Reg from_bits(__m512i bits) { return _mm512_castsi512_ps(bits); }
   static Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
   static Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
   static Reg sub(Reg a, Reg b) { return _mm512_sub_ps(a, b); }

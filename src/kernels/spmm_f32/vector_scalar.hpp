@@ -13,6 +13,7 @@ namespace {
 struct VectorBaseline {
   typedef float Reg __attribute__((vector_size(16)));
   typedef std::int32_t Bits __attribute__((vector_size(16)));
+  using Floats = VectorBaseline;  // what a finished sum becomes
   static constexpr std::int64_t kLanes = 4;
 
   static Reg zero() { return Reg{0, 0, 0, 0}; }
@@ -37,6 +38,10 @@ struct VectorBaseline {
   }
   static void store_bf16(std::uint16_t* p, Reg v) {
     for (int i = 0; i < 4; ++i) p[i] = narrow_bf16(v[i]);
+  }
+  template <typename AnyBits>
+  static Reg from_bits(AnyBits bits) {
+    return reinterpret_cast<Reg>(bits);
   }
   static Reg fma(Reg a, Reg b, Reg c) { return a * b + c; }
   static Reg add(Reg a, Reg b) { return a + b; }

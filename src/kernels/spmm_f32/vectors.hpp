@@ -2,8 +2,8 @@
 //
 //   y[R] += W[R][k] * x[k]   (x broadcast)
 //
-// Bound by reading W once: R values per broadcast. Sums of columns k mod 4 (with bf16, of pairs) are kept apart, so that four multiply-adds
-// are under way, and joined at the end: the bits differ from the tile kernels, within rounding.
+// Bound by reading W once: R values per broadcast. Sums of columns k mod 4 (with bf16, of pairs) are kept apart, so
+// that four multiply-adds are under way, and joined at the end: the bits differ from the tile kernels, within rounding.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include "kernels/spmm_args.hpp"
 #include "kernels/spmm_f32/activation.hpp"
 #include "kernels/spmm_f32/dwords.hpp"
+#include "kernels/spmm_f32/epilogue.hpp"
 #include "kernels/spmm_f32/stored.hpp"
 
 namespace espalier::kernels {
@@ -30,11 +31,51 @@ template <typename V>
       values[i] = sums[first + i] * scale;
       if (e.bias != nullptr) values[i] += e.bias[absolute];
       if (e.residual != nullptr)
-        values[i] += e.beta * load_stored(e.storage, static_cast<const char*>(e.residual) + absolute * e.residual_stride);
+        values[i] +=
+            e.beta * load_stored(e.storage, static_cast<const char*>(e.residual) + absolute * e.residual_stride);
     }
     V::store(values, activate_vector<V>(e, V::load(values)));
     char* const y = static_cast<char*>(args.y);
-    for (std::int64_t i = 0; i < lanes; ++i) store_stored(e.storage, y + (row + first + i) * args.y_row_stride, values[i]);
+    for (std::int64_t i = 0; i < lanes; ++i)
+      store_stored(e.storage, y + (row + first + i) * args.y_row_stride, values[i]);
+  }
+}
+
+// The same of integer sums, with the operations of TileFinish.
+template <typename V>
+[[gnu::noinline]] inline void finish_integer_column(const SpmmArgs& args, const float* sums, std::int64_t row,
+                                                    std::int64_t count) {
+  using F = typename V::Floats;
+  const Epilogue& e = args.epilogue;
+  char* const y = static_cast<char*>(args.y);
+  for (std::int64_t first = 0; first < count; first += V::kLanes) {
+    const std::int64_t lanes = count - first < V::kLanes ? count - first : V::kLanes;
+    alignas(64) std::int32_t whole[V::kLanes] = {};
+    alignas(64) float values[V::kLanes] = {}, scale[V::kLanes] = {}, bias[V::kLanes] = {}, residual[V::kLanes] = {};
+    std::memcpy(whole, sums + first, static_cast<std::size_t>(lanes) * sizeof(float));
+    for (std::int64_t i = 0; i < lanes; ++i) {
+      const std::int64_t absolute = row + first + i;
+      if (e.row_offset != nullptr)
+        whole[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(whole[i]) -
+                                             static_cast<std::uint32_t>(e.row_offset[absolute]));
+      scale[i] = e.row_scale != nullptr ? e.alpha * e.row_scale[absolute] : e.alpha;
+      if (e.bias != nullptr) bias[i] = e.bias[absolute];
+      if (e.residual != nullptr)
+        residual[i] = residual_value(
+            e, load_stored(e.storage, static_cast<const char*>(e.residual) + absolute * e.residual_stride));
+    }
+    if (e.storage == Storage::kI32) {
+      for (std::int64_t i = 0; i < lanes; ++i)
+        std::memcpy(y + (row + first + i) * args.y_row_stride, whole + i, sizeof whole[i]);
+      continue;
+    }
+    auto value = F::fma(V::to_floats(V::load(reinterpret_cast<const float*>(whole))), F::load(scale), F::load(bias));
+    if (e.residual != nullptr) value = F::fma(splat<F>(e.beta), F::load(residual), value);
+    value = activate_vector<F>(e, value);
+    if (e.storage == Storage::kI8 || e.storage == Storage::kU8) value = quantized<F>(e, value);
+    F::store(values, value);
+    for (std::int64_t i = 0; i < lanes; ++i)
+      store_stored(e.storage, y + (row + first + i) * args.y_row_stride, values[i]);
   }
 }
 
@@ -84,7 +125,11 @@ inline void run_vector_strips(const SpmmArgs& args) {
     for (int v = 0; v < A; ++v)
       V::store(sums + v * V::kLanes, V::add(V::add(acc[0][v], acc[1][v]), V::add(acc[2][v], acc[3][v])));
     const std::int64_t row = strip * kRows;
-    finish_column<V>(args, sums, row, args.rows - row < kRows ? args.rows - row : kRows);
+    const std::int64_t rows = args.rows - row < kRows ? args.rows - row : kRows;
+    if constexpr (kIntegerSums<V>)
+      finish_integer_column<V>(args, sums, row, rows);
+    else
+      finish_column<V>(args, sums, row, rows);
   }
 }
 

@@ -14,8 +14,8 @@ namespace {
 // As NmLanes512. The control is computed: a lookup among 16 dwords takes two registers here.
 template <typename P>
 struct NmLanes256 {
-  using Lanes = Vector256;
-  using Pairs = P;
+  using Lanes = typename P::Lanes;
+  using Products = P;
   using Positions = __m256i;
 
   static Positions load_positions(const float* dwords) {
@@ -32,13 +32,20 @@ struct NmLanes256 {
     const __m256i bytes = _mm256_mullo_epi16(_mm256_or_si256(first, second), _mm256_set1_epi16(0x0202));
     return _mm256_add_epi8(bytes, _mm256_set1_epi16(0x0100));
   }
-  static __m256i broadcast_bf16(const float* four) {
+  static __m256i quads_control(Positions positions, int i) {
+    const __m256i fields = _mm256_and_si256(shifted(positions, 2 * i), _mm256_set1_epi32(0x03030303));
+    return _mm256_or_si256(fields, _mm256_set1_epi32(0x04040000));
+  }
+  static __m256i broadcast_qword(const float* k) {
     long long bits = 0;
-    std::memcpy(&bits, four, sizeof bits);
+    std::memcpy(&bits, k, sizeof bits);
     return _mm256_set1_epi64x(bits);
   }
   static typename P::Operand select_bf16(__m256i four, __m256i control) {
     return P::from_bits(_mm256_shuffle_epi8(four, control));
+  }
+  static typename P::Operand select_quads(__m256i eight, __m256i control) {
+    return P::x_from_bits(_mm256_shuffle_epi8(eight, control));
   }
   static __m256 broadcast_f32(const float* four) { return _mm256_broadcast_ps(reinterpret_cast<const __m128*>(four)); }
   static __m256 select_f32(__m256 four, __m256i control) { return _mm256_permutevar_ps(four, control); }

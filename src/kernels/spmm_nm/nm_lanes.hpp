@@ -7,14 +7,15 @@
 //       for each column j:     acc[j] += w * shuffle(x[4 k][j], control)
 //     Y = epilogue(transposed acc)
 //
-// W (PackedLayout::kNmLanes), in chunks of 8 groups: R dwords of positions, 4 bits a group (first | second << 2), then
-// the kept values of the R rows, group by group: two vectors of f32, or one of bf16 pairs. X is packed
-// [group][column][4 k]: 16 or 8 bytes that a broadcast hands to every lane.
+// W (PackedLayout::kNmLanes, packed_nm.hpp), in chunks of 8 groups: R dwords of positions, then the kept values of the
+// R rows: of each group two vectors of f32, or one of bf16 pairs, or of two groups one of i8 quads. X is packed
+// [group][column][4 k], of bytes [two groups][column][8 k]: 16 or 8 bytes that a broadcast hands to every lane.
 //   registers  N accumulators (times Chains), 1 or 2 of w, the control, 1 of x
-//   per group  N (broadcast + shuffle + multiply-add), on f32 twice that; 1 or 2 loads of w, a shift, and what makes
-//   the
-//              control. 8-byte broadcasts from memory take no shuffle port, 16-byte ones do on some processors.
-//   memory     2.125 bytes (bf16) or 4.25 bytes (f32) a kept value: what binds for few columns
+//   per group  N (broadcast + shuffle + multiply-add), on f32 twice that, on i8 half; 1 or 2 loads of w, a shift, and
+//   what
+//              makes the control. 8-byte broadcasts from memory take no shuffle port, 16-byte ones do on some
+//              processors.
+//   memory     1.25 (i8), 2.25 (bf16) or 4.25 bytes (f32) a kept value: what binds for few columns
 // A few strips go together where registers allow: they share the broadcasts, and W then comes in as many streams, which
 // keeps more lines of memory under way. Sums of alternating groups are kept in Chains accumulators where the others
 // cannot cover the latency of a multiply-add.
@@ -42,27 +43,36 @@ template <std::int64_t ChunkBytes>
     __builtin_prefetch(reinterpret_cast<const char*>(w) + kNmFetchChunks * ChunkBytes + at);
 }
 
-// `Strips` strips take a chunk together: w[i] is strip i's. A dword of w holds both kept values of a group.
-template <typename S, int Strips, int N, int Chains>
-[[gnu::always_inline]] inline void add_bf16_chunk(typename S::Lanes::Reg (&acc)[Strips][Chains][N],
-                                                  const float* const (&w)[Strips], const float* x) {
+// Of W and X.
+enum class NmType { kF32, kBf16, kI8 };
+
+// `Strips` strips take a chunk together: w[i] is strip i's. A dword of w holds both kept values of a group, or with i8
+// those of two groups.
+template <typename S, NmType Type, int Strips, int N, int Chains>
+[[gnu::always_inline]] inline void add_dword_chunk(typename S::Lanes::Reg (&acc)[Strips][Chains][N],
+                                                   const float* const (&w)[Strips], const float* x) {
   constexpr std::int64_t kRows = S::Lanes::kLanes;
+  constexpr bool kQuads = Type == NmType::kI8;
 #pragma GCC unroll 8
-  for (int group = 0; group < 8; ++group) {
-    decltype(S::control(S::load_positions(w[0]), 0)) controls[Strips];
-    typename S::Pairs::Operand weights[Strips];
+  for (int dword = 0; dword < (kQuads ? 4 : 8); ++dword) {
+    decltype(S::load_positions(w[0])) controls[Strips];
+    typename S::Products::Operand weights[Strips];
 #pragma GCC unroll 4
     for (int i = 0; i < Strips; ++i) {
-      controls[i] = S::control(S::load_positions(w[i]), 4 * group);
-      weights[i] = S::Pairs::load(w[i] + (1 + group) * kRows);
+      const auto positions = S::load_positions(w[i]);
+      controls[i] = kQuads ? S::quads_control(positions, dword) : S::control(positions, 4 * dword);
+      weights[i] = S::Products::load(w[i] + (1 + dword) * kRows);
     }
 #pragma GCC unroll 16
     for (int j = 0; j < N; ++j) {
-      const auto four = S::broadcast_bf16(x + (group * N + j) * 2);
+      const auto k = S::broadcast_qword(x + (dword * N + j) * 2);
 #pragma GCC unroll 4
       for (int i = 0; i < Strips; ++i) {
-        auto& sum = acc[i][group % Chains][j];
-        sum = S::Pairs::multiply_add(weights[i], S::select_bf16(four, controls[i]), sum);
+        auto& sum = acc[i][dword % Chains][j];
+        if constexpr (kQuads)
+          sum = S::Products::multiply_add(weights[i], S::select_quads(k, controls[i]), sum);
+        else
+          sum = S::Products::multiply_add(weights[i], S::select_bf16(k, controls[i]), sum);
       }
     }
   }
@@ -89,17 +99,17 @@ template <typename S, int Strips, int N, int Chains>
     }
 }
 
-// Bf16: of W and X. N at most the lanes.
-template <typename S, bool Bf16, int Strips, int N, int Chains>
+// N at most the lanes.
+template <typename S, NmType Type, int Strips, int N, int Chains>
 [[gnu::always_inline]] inline void run_nm_strips(const SpmmArgs& args, const TileFinish<typename S::Lanes>& finish,
                                                  std::int64_t strip, std::int32_t panel) {
   using V = typename S::Lanes;
   using Reg = typename V::Reg;
   constexpr std::int64_t kRows = V::kLanes;
-  constexpr std::int64_t kGroupsPerChunk = 8;
-  constexpr std::int64_t kChunkDwords = kRows * (1 + (Bf16 ? 8 : 16));
+  constexpr std::int64_t kChunkDwords = kRows * (1 + (Type == NmType::kI8 ? 4 : (Type == NmType::kBf16 ? 8 : 16)));
+  constexpr std::int64_t kXDwords = N * (Type == NmType::kI8 ? 8 : (Type == NmType::kBf16 ? 16 : 32));
   static_assert(N <= kRows);
-  const std::int64_t chunks = args.block_cols / kGroupsPerChunk;
+  const std::int64_t chunks = args.block_cols / (Type == NmType::kI8 ? 4 : 8);
   const float* x = reinterpret_cast<const float*>(static_cast<const char*>(args.x) + panel * args.x_panel_stride);
   const float* w[Strips];
   Reg acc[Strips][Chains][N];
@@ -111,14 +121,14 @@ template <typename S, bool Bf16, int Strips, int N, int Chains>
 #pragma GCC unroll 16
       for (int j = 0; j < N; ++j) acc[i][chain][j] = V::zero();
   }
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk, x += kGroupsPerChunk * N * (Bf16 ? 2 : 4)) {
-    if constexpr (Bf16)
-      add_bf16_chunk<S, Strips, N, Chains>(acc, w, x);
-    else
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk, x += kXDwords) {
+    if constexpr (Type == NmType::kF32)
       add_f32_chunk<S, Strips, N, Chains>(acc, w, x);
+    else
+      add_dword_chunk<S, Type, Strips, N, Chains>(acc, w, x);
 #pragma GCC unroll 4
     for (int i = 0; i < Strips; ++i) {
-      if constexpr (Bf16 && N >= 8) fetch_ahead<kChunkDwords * 4>(w[i]);
+      if constexpr (Type != NmType::kF32 && N >= 8) fetch_ahead<kChunkDwords * 4>(w[i]);
       w[i] += kChunkDwords;
     }
   }
@@ -141,16 +151,16 @@ template <typename S, bool Bf16, int Strips, int N, int Chains>
   }
 }
 
-template <typename S, bool Bf16, int Strips, int N, int Chains>
+template <typename S, NmType Type, int Strips, int N, int Chains>
 inline void run_nm_lanes(const SpmmArgs& args) {
   const TileFinish<typename S::Lanes> finish(args);
   std::int64_t strip = args.first_strip;
   for (; strip + Strips <= args.last_strip; strip += Strips)
     for (std::int32_t panel = 0; panel < args.panels; ++panel)
-      run_nm_strips<S, Bf16, Strips, N, Chains>(args, finish, strip, panel);
+      run_nm_strips<S, Type, Strips, N, Chains>(args, finish, strip, panel);
   for (; strip < args.last_strip; ++strip)
     for (std::int32_t panel = 0; panel < args.panels; ++panel)
-      run_nm_strips<S, Bf16, 1, N, Chains>(args, finish, strip, panel);
+      run_nm_strips<S, Type, 1, N, Chains>(args, finish, strip, panel);
 }
 
 }  // namespace espalier::kernels

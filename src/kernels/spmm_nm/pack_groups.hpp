@@ -1,4 +1,4 @@
-// Packing X for the 2:4 kernels: [group][column][4 k].
+// Packing X for the 2:4 kernels: [group][column][4 k], of bytes [two groups][column][8 k].
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,8 @@
 namespace espalier::kernels {
 namespace {
 
-template <typename T>
+template <typename T, std::int64_t kGroup = 4>
 inline void pack_groups(const PackXArgs& args) {
-  constexpr std::int64_t kGroup = 4;
   const bool tokens = args.order == Order::kTokens;
   const std::int64_t width = args.tile_cols;
   // Bytes between the k of one column, and between columns.

@@ -1,0 +1,30 @@
+// The int8 products for the baseline instruction set.
+#include "kernels/spmm_f32/strips.hpp"
+#include "kernels/spmm_f32/vectors.hpp"
+#include "kernels/spmm_int8/pack_quads.hpp"
+#include "kernels/spmm_int8/quads_scalar.hpp"
+#include "kernels/spmm_int8/spmm_int8.hpp"
+
+namespace espalier::kernels {
+
+using D = QuadsBaseline;
+
+void pack_x_int8_scalar(const PackXArgs& args) { pack_quads<VectorBaseline, QuadsBaseline>(args); }
+
+void spmm_i8_blk1x4_1x1v_scalar(const SpmmArgs& args) { run_strips<D, 1, 1, 1>(args); }
+void spmm_i8_blk1x4_1x4v_scalar(const SpmmArgs& args) { run_strips<D, 1, 4, 1>(args); }
+void spmm_i8_blk2x16_2x2v_scalar(const SpmmArgs& args) { run_strips<D, 2, 2, 4>(args); }
+void spmm_i8_blk2x4_2x2v_scalar(const SpmmArgs& args) { run_strips<D, 2, 2, 1>(args); }
+void spmm_i8_blk4x16_4x1v_scalar(const SpmmArgs& args) { run_strips<D, 4, 1, 4>(args); }
+void spmm_i8_blk4x4_4x1v_scalar(const SpmmArgs& args) { run_strips<D, 4, 1, 1>(args); }
+void spmm_i8_blk4x16_4x2v_scalar(const SpmmArgs& args) { run_strips<D, 4, 2, 4>(args); }
+void spmm_i8_blk4x4_4x2v_scalar(const SpmmArgs& args) { run_strips<D, 4, 2, 1>(args); }
+void spmm_i8_blk8x16_8x1v_scalar(const SpmmArgs& args) { run_strips<D, 8, 1, 4>(args); }
+void spmm_i8_blk8x4_8x1v_scalar(const SpmmArgs& args) { run_strips<D, 8, 1, 1>(args); }
+
+void spmv_i8_blk4x16_4x1_scalar(const SpmmArgs& args) { run_vector_strips<D, 1, 4>(args); }
+void spmv_i8_blk4x4_4x1_scalar(const SpmmArgs& args) { run_vector_strips<D, 1, 1>(args); }
+void spmv_i8_blk8x16_8x1_scalar(const SpmmArgs& args) { run_vector_strips<D, 2, 4>(args); }
+void spmv_i8_blk8x4_8x1_scalar(const SpmmArgs& args) { run_vector_strips<D, 2, 1>(args); }
+
+}  // namespace espalier::kernels
