@@ -43,11 +43,11 @@ struct Cell {
 };
 
 int usage() {
-  fmt::print(
-      stderr,
-      "usage: bench_matmul [--sizes M,...] [--blocks B,...] [--densities D,...] [--columns N,...]\n"
-      "                    [--masks FOLDER] [--dtype f32|bf16] [--threads T] [--seconds S] [--seed S] [--json FILE|-]\n"
-      "sizes are m = k; a density of D keeps one in D; FOLDER holds .smtx files, read instead of the grid\n");
+  fmt::print(stderr,
+             "usage: bench_matmul [--sizes M,...] [--blocks B,...] [--densities D,...] [--columns N,...]\n"
+             "                    [--masks FOLDER] [--dtype f32|bf16|int8] [--threads T] [--seconds S] [--seed S] "
+             "[--json FILE|-]\n"
+             "sizes are m = k; a density of D keeps one in D; FOLDER holds .smtx files, read instead of the grid\n");
   return 2;
 }
 
@@ -190,6 +190,7 @@ int run(const Arguments& args) {
                         {"isa", to_string(active_isa())},
                         {"threads", args.bench.threads > 0 ? args.bench.threads : this_machine().cores},
                         {"f32_gflops", this_machine().ceilings.f32_gflops},
+                        {"int8_gops", this_machine().ceilings.int8_gops},
                         {"dtype", to_string(args.bench.dtype)},
                         {"cells", nlohmann::json::array()},
                         {"failed", nlohmann::json::array()}};

@@ -24,8 +24,8 @@ struct SpmmBenchOptions {
   Pattern pattern = Block{16, 16};
   double density = 0.125;
   std::optional<Csr> mask = {};  // which entries are kept, instead of the pattern drawn at that density; m x k
-  DType dtype = DType::kF32;  // of W and X, f32 or bf16; Y is f32
-  bool dynamic = false;  // the pattern arrives with every call; times include sorting it
+  DType dtype = DType::kF32;     // of W and X, f32 or bf16, and Y is f32; or i8 of W: then X is u8 and Y i32
+  bool dynamic = false;          // the pattern arrives with every call; times include sorting it
   PeerSet peers = PeerSet::kDense;
   int threads = 0;
   std::optional<Isa> isa = {};
@@ -60,7 +60,8 @@ struct SpmmReport {
 };
 
 // Errors: kInvalidArgument for sizes, pattern or density that do not fit; kUnsupported for another type, and for a
-// dynamic pattern that is not made of blocks of f32; kInvalidData when a result differs from the reference by more than the tolerance, naming whose.
+// dynamic pattern that is not made of blocks of f32; kInvalidData when a result differs from the reference by more than
+// the tolerance, naming whose.
 ESPALIER_API Result<SpmmReport> measure_spmm(const SpmmBenchOptions& options);
 
 }  // namespace espalier

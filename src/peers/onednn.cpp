@@ -15,7 +15,9 @@ std::vector<ProductPeer> onednn(const DenseProblem& p) {
   const EspalierPeerPlugin* const plugin = entry != nullptr ? entry() : nullptr;
   if (plugin == nullptr || plugin->interface_version != kPeerPluginVersion) return {};
   const std::string isa(to_string(p.isa));
-  const EspalierPeerProblem problem{p.m, p.k, p.n, p.type == DType::kBf16 ? 1 : 0, p.w, p.x, p.y, p.threads, isa.c_str()};
+  const int type =
+      p.type == DType::kI8 ? kEspalierPeerInt8 : (p.type == DType::kBf16 ? kEspalierPeerBf16 : kEspalierPeerF32);
+  const EspalierPeerProblem problem{p.m, p.k, p.n, type, p.w, p.x, p.y, p.threads, isa.c_str()};
   std::vector<ProductPeer> peers;
   for (int i = 0; i < plugin->variant_count; ++i) {
     const EspalierPeerVariant& variant = plugin->variants[i];

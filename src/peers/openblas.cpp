@@ -30,7 +30,7 @@ std::vector<ProductPeer> openblas(const DenseProblem& p) {
              const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
              set_threads(p.threads);
              sgemm(kRowMajor, kNoTrans, kNoTrans, m, n, k, 1.0F, static_cast<const float*>(p.w), std::max(k, 1),
-                   static_cast<const float*>(p.x), std::max(n, 1), 0.0F, p.y, std::max(n, 1));
+                   static_cast<const float*>(p.x), std::max(n, 1), 0.0F, static_cast<float*>(p.y), std::max(n, 1));
            }}};
 }
 

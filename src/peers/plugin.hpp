@@ -6,12 +6,18 @@
 
 extern "C" {
 
+enum EspalierPeerType {
+  kEspalierPeerF32 = 0,   // W, X and Y
+  kEspalierPeerBf16 = 1,  // W and X; Y is f32
+  kEspalierPeerInt8 = 2,  // W is i8, X is u8, Y is i32
+};
+
 struct EspalierPeerProblem {
   std::int64_t m, k, n;
-  int is_bf16;    // W and X are bf16, else f32; Y is f32
+  int type;       // EspalierPeerType
   const void* w;  // row-major and contiguous, like X and Y
   const void* x;
-  float* y;
+  void* y;
   int threads;
   const char* isa;  // "scalar", "avx2", "avx512", "vnni", "amx": a ceiling
 };
@@ -38,6 +44,6 @@ using EspalierPeerEntry = const EspalierPeerPlugin* (*)();
 }
 
 namespace espalier::peers {
-inline constexpr int kPeerPluginVersion = 2;
+inline constexpr int kPeerPluginVersion = 3;
 inline constexpr char kPeerPluginEntry[] = "espalier_peer_plugin";
 }  // namespace espalier::peers

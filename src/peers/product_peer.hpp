@@ -10,16 +10,19 @@
 
 namespace espalier::peers {
 
-// Y = W X, all row-major and contiguous; W and X are f32 or bf16, Y is f32; W holds zeros where it was pruned. The arrays
-// outlive the peer.
+// Y = W X, all row-major and contiguous; W and X are f32 or bf16 and Y is f32, or W is i8, X is u8 and Y is i32; W
+// holds zeros where it was pruned. The arrays outlive the peer.
 struct DenseProblem {
   std::int64_t m = 0, k = 0, n = 0;
-  DType type = DType::kF32;  // of W and X
+  DType type = DType::kF32;  // of W
   const void* w = nullptr;
   const void* x = nullptr;
-  float* y = nullptr;
+  void* y = nullptr;
   int threads = 1;
   Isa isa = Isa::kScalar;
+
+  DType x_type() const { return type == DType::kI8 ? DType::kU8 : type; }
+  DType y_type() const { return type == DType::kI8 ? DType::kI32 : DType::kF32; }
 };
 
 struct ProductPeer {

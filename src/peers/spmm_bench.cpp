@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <espalier/mask.hpp>
 #include <espalier/matmul.hpp>
 #include <espalier/peers.hpp>
@@ -32,8 +33,8 @@ using Matrix = std::variant<BlockSparse, NmSparse, Csr>;
 // The product, drawn from the seed: W masked at random, X and Y on huge pages.
 struct Setup {
   std::int64_t m, k, n;
-  Tensor dense_w, x;  // of options.dtype
-  Tensor y;
+  Tensor dense_w, x;  // of options.dtype; with i8 weights X is u8
+  Tensor y;           // f32, or i32 with i8 weights
   Matrix sparse;
   double density = 0;
 };
@@ -55,19 +56,24 @@ Result<Matrix> encode(const Tensor& w, const Mask& mask, const Pattern& pattern)
               to_string(pattern));
 }
 
+// Floats in (-1, 1), or all integers of a byte (but -128, so that W is symmetric).
 Tensor uniform(Shape shape, DType dtype, std::mt19937_64& random) {
   Tensor tensor(DType::kF32, std::move(shape));
   std::uniform_real_distribution<float> value(-1, 1);
-  for (float& v : tensor.values<float>()) v = value(random);
+  for (float& v : tensor.values<float>()) {
+    v = value(random);
+    if (dtype == DType::kI8) v *= 127.49F;
+    if (dtype == DType::kU8) v = 127.5F + v * 127.5F;
+  }
   return dtype == DType::kF32 ? tensor : tensor.cast(dtype);
 }
 
 Result<Mask> choose_mask(const SpmmBenchOptions& options, const Tensor& weights) {
   if (!options.mask)
-    return make_mask(weights, {.pattern = options.pattern,
-                               .density = options.density,
-                               .criterion = Criterion::kRandom,
-                               .seed = options.seed});
+    return make_mask(weights.cast(DType::kF32), {.pattern = options.pattern,
+                                                 .density = options.density,
+                                                 .criterion = Criterion::kRandom,
+                                                 .seed = options.seed});
   ESPALIER_TRY(validate(*options.mask));
   if (options.mask->rows != options.m || options.mask->cols != options.k)
     return fail(ErrorCode::kInvalidArgument, "spmm: the mask is {} x {}, expected {} x {}", options.mask->rows,
@@ -81,12 +87,14 @@ Result<Setup> draw(const SpmmBenchOptions& options) {
       return fail(ErrorCode::kInvalidArgument, "spmm: m, k, n are {}, {}, {}, expected 1 to 2^24", options.m, options.k,
                   options.n);
   std::mt19937_64 random(options.seed);
-  if (options.dtype != DType::kF32 && options.dtype != DType::kBf16)
-    return fail(ErrorCode::kUnsupported, "spmm: type {} has no products yet, expected f32 or bf16",
+  const bool int8 = options.dtype == DType::kI8;
+  if (options.dtype != DType::kF32 && options.dtype != DType::kBf16 && !int8)
+    return fail(ErrorCode::kUnsupported, "spmm: type {} has no products yet, expected f32, bf16 or int8",
                 to_string(options.dtype));
-  Setup setup{options.m, options.k, options.n, {}, {}, Tensor(DType::kF32, {options.m, options.n}), {}, 0};
+  const Tensor y(int8 ? DType::kI32 : DType::kF32, {options.m, options.n});
+  Setup setup{options.m, options.k, options.n, {}, {}, y, {}, 0};
   setup.dense_w = uniform({options.m, options.k}, options.dtype, random);
-  setup.x = uniform({options.k, options.n}, options.dtype, random);
+  setup.x = uniform({options.k, options.n}, int8 ? DType::kU8 : options.dtype, random);
   ESPALIER_ASSIGN(const Mask mask, choose_mask(options, setup.dense_w));
   ESPALIER_ASSIGN(setup.dense_w, apply_mask(setup.dense_w, mask));
   ESPALIER_ASSIGN(setup.sparse, encode(setup.dense_w, mask, options.pattern));
@@ -155,18 +163,20 @@ class Checker {
         some.values<float>()[static_cast<std::size_t>(k * count + i)] =
             x.values<float>()[static_cast<std::size_t>(k * setup.n + columns_[static_cast<std::size_t>(i)])];
     expected_ = std::visit([&](const auto& w) { return kernels::reference_spmm(w, some); }, setup.sparse);
-    // A sum of k products of values up to 1, in any order; products of two bf16 are exact in f32.
-    tolerance_ = 4.0 * static_cast<double>(setup.k + 8) * static_cast<double>(std::numeric_limits<float>::epsilon());
+    // A sum of k products of values up to 1, in any order; products of two bf16 are exact in f32, integers altogether.
+    if (setup.y.dtype() == DType::kF32)
+      tolerance_ = 4.0 * static_cast<double>(setup.k + 8) * static_cast<double>(std::numeric_limits<float>::epsilon());
   }
 
   double tolerance() const { return tolerance_; }
   double worst_error(const Tensor& y) const {
     double worst = 0;
     const auto count = static_cast<std::int64_t>(columns_.size());
+    const Tensor results = y.cast(DType::kF64);
     for (std::int64_t row = 0; row < setup_.m; ++row)
       for (std::int64_t i = 0; i < count; ++i) {
-        const double got = static_cast<double>(
-            y.values<float>()[static_cast<std::size_t>(row * setup_.n + columns_[static_cast<std::size_t>(i)])]);
+        const double got =
+            results.values<double>()[static_cast<std::size_t>(row * setup_.n + columns_[static_cast<std::size_t>(i)])];
         const double error = std::abs(got - expected_.values<double>()[static_cast<std::size_t>(row * count + i)]);
         worst = error > worst || std::isnan(error) ? error : worst;
       }
@@ -182,8 +192,7 @@ class Checker {
 
 Status verify(std::vector<Racer>& racers, Setup& setup, const Checker& checker) {
   for (Racer& racer : racers) {
-    const auto y = setup.y.values<float>();
-    std::fill(y.begin(), y.end(), std::numeric_limits<float>::quiet_NaN());
+    std::memset(setup.y.raw(), 0xff, setup.y.bytes());  // NaN, as i32 -1
     racer.peer.run();
     if (racer.peer.collect) racer.peer.collect();
     racer.max_error = checker.worst_error(setup.y);
@@ -261,15 +270,9 @@ void compare_with_dense(SpmmReport& report) {
 
 void add_peers(std::vector<Racer>& racers, const SpmmBenchOptions& options, Setup& setup, const SpmmReport& report) {
   if (options.peers == PeerSet::kNone) return;
-  const DenseProblem problem{setup.m,
-                             setup.k,
-                             setup.n,
-                             setup.x.dtype(),
-                             setup.dense_w.raw(),
-                             setup.x.raw(),
-                             setup.y.values<float>().data(),
-                             report.threads,
-                             report.isa};
+  const DenseProblem problem{
+      setup.m,       setup.k,        setup.n,   setup.dense_w.dtype(), setup.dense_w.raw(), setup.x.raw(),
+      setup.y.raw(), report.threads, report.isa};
   for (const auto& make : {peers::own_dense, peers::openblas, peers::onednn})
     for (ProductPeer& peer : make(problem)) racers.push_back({std::move(peer), {}, {}, 0});
 }
@@ -315,7 +318,8 @@ Result<SpmmReport> measure_spmm(const SpmmBenchOptions& options) {
   report.density = setup.density;
   const auto executor = make_executor(report.threads);
   const MatmulOptions plan_options{.n = setup.n,
-                                   .x = options.dtype,
+                                   .x = setup.x.dtype(),
+                                   .y = setup.y.dtype(),
                                    .threads = report.threads,
                                    .isa = options.isa,
                                    .kernel = options.dynamic ? std::string() : options.kernel,
@@ -352,8 +356,9 @@ Result<SpmmReport> measure_spmm(const SpmmBenchOptions& options) {
       2.0 * setup.density * static_cast<double>(setup.m) * static_cast<double>(setup.k) * static_cast<double>(setup.n);
   report.gflops = ratio(operations, report.hot_ms * 1e6);
   const Ceilings ceilings = report.isa == active_isa() ? this_machine().ceilings : nominal_ceilings(report.isa);
-  const double ceiling =
-      options.dtype == DType::kBf16 ? std::max(ceilings.bf16_gflops, ceilings.f32_gflops) : ceilings.f32_gflops;
+  double ceiling = ceilings.f32_gflops;
+  if (options.dtype == DType::kBf16) ceiling = std::max(ceiling, ceilings.bf16_gflops);
+  if (options.dtype == DType::kI8) ceiling = std::max(ceiling, ceilings.int8_gops);
   report.fraction_of_ceiling = ratio(report.gflops, ceiling * report.threads);
   return report;
 }

@@ -55,6 +55,21 @@ TEST(MeasureSpmm, Bf16AgainstBf16Peers) {
   }
 }
 
+TEST(MeasureSpmm, Int8IsExact) {
+  for (const Pattern& pattern : {Pattern(Block{16, 16}), Pattern(Nm{2, 4, 1}), Pattern(Unstructured{})}) {
+    SpmmBenchOptions options = small(pattern);
+    options.dtype = DType::kI8;
+    if (std::holds_alternative<Nm>(pattern)) options.density = 0.5;
+    const auto report = measure_spmm(options);
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    EXPECT_THAT(report->kernel, HasSubstr("_i8_"));
+    EXPECT_EQ(report->max_error, 0);
+    EXPECT_EQ(report->tolerance, 0);
+    ASSERT_FALSE(report->peers.empty());
+    for (const PeerTimes& peer : report->peers) EXPECT_EQ(peer.max_error, 0) << peer.name;
+  }
+}
+
 TEST(MeasureSpmm, DynamicTimesTheStaticPlanBeside) {
   SpmmBenchOptions options = small(Block{8, 8});
   options.dynamic = true;
@@ -93,8 +108,9 @@ TEST(MeasureSpmm, SaysWhatDoesNotFit) {
   options.dtype = DType::kBf16;
   options.pattern = Block{8, 8};
   EXPECT_THAT(measure_spmm(options).error().message, HasSubstr("mode dynamic computes in f32 only, got bf16"));
-  options.dtype = DType::kI8;
-  EXPECT_THAT(measure_spmm(options).error().message, HasSubstr("type i8 has no products yet, expected f32 or bf16"));
+  options.dtype = DType::kI16;
+  EXPECT_THAT(measure_spmm(options).error().message,
+              HasSubstr("type i16 has no products yet, expected f32, bf16 or int8"));
   options = small(Block{8, 8});
   options.kernel = "spmm_none";
   EXPECT_THAT(measure_spmm(options).error().message, HasSubstr("there is no kernel named 'spmm_none'"));

@@ -1,6 +1,7 @@
-// Plug-in: oneDNN 2.6 and 3.x, f32, and bf16 with f32 results. Variants: sgemm (f32 only, nothing prepacked); matmul with W in the layout that oneDNN likes best,
-// reordered once, and X as tokens; matmul with X prepacked. Neither is charged for bringing X into its layout, nor the
-// first for bringing Y back: generous peers.
+// Plug-in: oneDNN 2.6 and 3.x, f32, bf16 with f32 results, and i8 weights with u8 X and i32 results (W prepacked only:
+// what oneDNN prepacks must be i8). Variants: sgemm (f32 only, nothing prepacked); matmul with W in the layout that
+// oneDNN likes best, reordered once, and X as tokens; matmul with X prepacked. Neither is charged for bringing X into
+// its layout, nor the first for bringing Y back: generous peers.
 #include <omp.h>
 
 #include <dnnl.hpp>
@@ -21,8 +22,8 @@ enum class Prepack { kW, kX };
 
 struct State {
   EspalierPeerProblem problem;
-  std::vector<std::uint8_t> x_tokens;  // n x k, and
-  std::vector<float> y_tokens;         // n x m, where W is prepacked
+  std::vector<std::uint8_t> x_tokens;   // n x k, and
+  std::vector<std::uint32_t> y_tokens;  // n x m, where W is prepacked: f32 or i32
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   dnnl::matmul primitive;
@@ -30,10 +31,20 @@ struct State {
   std::unordered_map<int, memory> args;
 };
 
+struct Types {
+  Type w, x, y;
+};
+Types types_of(const EspalierPeerProblem& p) {
+  if (p.type == kEspalierPeerInt8) return {Type::s8, Type::u8, Type::s32};
+  const Type inputs = p.type == kEspalierPeerBf16 ? Type::bf16 : Type::f32;
+  return {inputs, inputs, Type::f32};
+}
+
 void set_isa_ceiling(const std::string& isa) {
   if (isa == "avx2") dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
   if (isa == "scalar") dnnl::set_max_cpu_isa(dnnl::cpu_isa::sse41);
   if (isa == "avx512") dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core);
+  if (isa == "vnni") dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16);
 }
 
 dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const memory::desc& a, const memory::desc& b,
@@ -48,7 +59,8 @@ dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const memory::
 template <typename T>
 void transpose(const void* from, void* to, std::int64_t rows, std::int64_t cols) {
   for (std::int64_t r = 0; r < rows; ++r)
-    for (std::int64_t c = 0; c < cols; ++c) static_cast<T*>(to)[c * rows + r] = static_cast<const T*>(from)[r * cols + c];
+    for (std::int64_t c = 0; c < cols; ++c)
+      static_cast<T*>(to)[c * rows + r] = static_cast<const T*>(from)[r * cols + c];
 }
 
 memory reordered(State& state, memory from, const memory::desc& to) {
@@ -68,17 +80,21 @@ void* prepare(const EspalierPeerProblem* p, Prepack prepack) {
     state->problem = *p;
     void* a = const_cast<void*>(p->w);
     void* b = const_cast<void*>(p->x);
-    float* y = p->y;
-    const Type type = p->is_bf16 != 0 ? Type::bf16 : Type::f32;
+    void* y = p->y;
+    const Types types = types_of(*p);
+    Type a_type = types.w, b_type = types.x;
     memory::dims a_dims{p->m, p->k}, b_dims{p->k, p->n}, y_dims{p->m, p->n};
     Tag b_tag = Tag::ab;
     if (prepack == Prepack::kW) {
-      state->x_tokens.resize(static_cast<std::size_t>(p->n * p->k) * (p->is_bf16 != 0 ? 2 : 4));
+      state->x_tokens.resize(static_cast<std::size_t>(p->n * p->k) * memory::data_type_size(types.x));
       state->y_tokens.resize(static_cast<std::size_t>(p->n * p->m));
-      if (p->is_bf16 != 0)
+      if (p->type == kEspalierPeerInt8)
+        transpose<std::uint8_t>(p->x, state->x_tokens.data(), p->k, p->n);
+      else if (p->type == kEspalierPeerBf16)
         transpose<std::uint16_t>(p->x, state->x_tokens.data(), p->k, p->n);
       else
         transpose<float>(p->x, state->x_tokens.data(), p->k, p->n);
+      std::swap(a_type, b_type);
       a_dims = {p->n, p->k};
       b_dims = {p->k, p->m};
       y_dims = {p->n, p->m};
@@ -87,11 +103,11 @@ void* prepare(const EspalierPeerProblem* p, Prepack prepack) {
       y = state->y_tokens.data();
       b_tag = Tag::ba;  // W^T as it lies
     }
-    const memory::desc a_desc(a_dims, type, Tag::ab), y_desc(y_dims, Type::f32, Tag::ab);
-    const auto pd = describe(state->engine, a_desc, memory::desc(b_dims, type, Tag::any), y_desc);
+    const memory::desc a_desc(a_dims, a_type, Tag::ab), y_desc(y_dims, types.y, Tag::ab);
+    const auto pd = describe(state->engine, a_desc, memory::desc(b_dims, b_type, Tag::any), y_desc);
     state->primitive = dnnl::matmul(pd);
     state->a = memory(a_desc, state->engine, a);
-    state->b = reordered(*state, memory(memory::desc(b_dims, type, b_tag), state->engine, b), pd.weights_desc());
+    state->b = reordered(*state, memory(memory::desc(b_dims, b_type, b_tag), state->engine, b), pd.weights_desc());
     state->y = memory(y_desc, state->engine, y);
     state->args = {{DNNL_ARG_SRC, state->a}, {DNNL_ARG_WEIGHTS, state->b}, {DNNL_ARG_DST, state->y}};
     return state.release();
@@ -104,8 +120,7 @@ void collect(void* prepared) {
   const auto& state = *static_cast<State*>(prepared);
   const EspalierPeerProblem& p = state.problem;
   if (state.y_tokens.empty()) return;
-  for (std::int64_t n = 0; n < p.n; ++n)
-    for (std::int64_t m = 0; m < p.m; ++m) p.y[m * p.n + n] = state.y_tokens[static_cast<std::size_t>(n * p.m + m)];
+  transpose<std::uint32_t>(state.y_tokens.data(), p.y, p.n, p.m);
 }
 
 void run(void* prepared) {
@@ -118,10 +133,12 @@ void run(void* prepared) {
 void release(void* prepared) { delete static_cast<State*>(prepared); }
 
 void* prepare_w(const EspalierPeerProblem* p) { return prepare(p, Prepack::kW); }
-void* prepare_x(const EspalierPeerProblem* p) { return prepare(p, Prepack::kX); }
+void* prepare_x(const EspalierPeerProblem* p) {
+  return p->type == kEspalierPeerInt8 ? nullptr : prepare(p, Prepack::kX);
+}
 
 void* prepare_sgemm(const EspalierPeerProblem* p) {
-  if (p->is_bf16 != 0) return nullptr;
+  if (p->type != kEspalierPeerF32) return nullptr;
   set_isa_ceiling(p->isa);
   return new EspalierPeerProblem(*p);
 }
@@ -129,7 +146,7 @@ void run_sgemm(void* prepared) {
   const auto& p = *static_cast<EspalierPeerProblem*>(prepared);
   omp_set_num_threads(p.threads);
   dnnl_sgemm('N', 'N', p.m, p.n, p.k, 1.0F, static_cast<const float*>(p.w), p.k, static_cast<const float*>(p.x), p.n,
-             0.0F, p.y, p.n);
+             0.0F, static_cast<float*>(p.y), p.n);
 }
 void release_sgemm(void* prepared) { delete static_cast<EspalierPeerProblem*>(prepared); }
 
