@@ -75,16 +75,15 @@ Result<PlanarChain> PlanarChain::make(const std::vector<Layer>& layers, const Ch
 
     const Mask* kept = stage.weights.dense ? nullptr : &stage.weights.mask;
     const double density = stage.weights.dense ? 1 : options.density;
-    stage.candidates =
-        conv::conv_candidates(s, stage.layouts.output.geometry,
-                              {.block = options.block,
-                               .density = density,
-                               .dtype = options.dtype,
-                               .isa = options.isa,
-                               .bf16_vectors = active_features().avx512bf16,
-                               .threads = options.threads,
-                               .limit = 12,
-                               .scratch = true});
+    stage.candidates = conv::conv_candidates(s, stage.layouts.output.geometry,
+                                             {.block = options.block,
+                                              .density = density,
+                                              .dtype = options.dtype,
+                                              .isa = options.isa,
+                                              .bf16_vectors = active_features().avx512bf16,
+                                              .threads = options.threads,
+                                              .limit = 12,
+                                              .scratch = true});
     std::map<int, conv::PackedConv> packed;  // by rows of a group
     for (const conv::ConvCandidate& candidate : stage.candidates) {
       const int rows = candidate.choice.kernel->rows;

@@ -13,6 +13,7 @@ constexpr double kCyclesPerMs = 2.7e6;
 constexpr double kL1Bytes = 40e3, kL2Bytes = 1.2e6;
 // Cycles a byte that are not hidden behind the arithmetic.
 constexpr double kL2Cost = 0.007, kFarCost = 0.05;
+constexpr double kStreamCycles = 30;  // until the prefetcher follows
 
 std::int64_t lanes_of(Isa isa) { return isa == Isa::kScalar ? 4 : isa == Isa::kAvx2 ? 8 : 16; }
 
@@ -60,7 +61,10 @@ double predict_ms(const ConvShape& s, const PlanarGeometry& out, const ConvChoic
       pixel_bytes * task_sets * (cost(pixel_bytes) + std::max(0.0, task_groups * density - 1) * cost(panel_bytes)) +
       weight_bytes * (kFarCost + (task_slots / chunk_slots * task_sets - 1) * cost(weight_bytes)) +
       task_groups * rows / per_slot * task_slots * task_sets * 4 * kFarCost;
-  return (compute * idle / tasks + streamed) / kCyclesPerMs;
+  // Every output channel of every chunk begins a stream of its own.
+  const double streams =
+      chunk_slots < task_slots ? task_groups * rows / per_slot * task_sets * task_slots / chunk_slots : 0;
+  return (compute * idle / tasks + streamed + streams * kStreamCycles) / kCyclesPerMs;
 }
 
 // The first `limit`, but of each split at least a third of them where there are so many: what a split costs depends on

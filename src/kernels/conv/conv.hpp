@@ -197,7 +197,10 @@ class PlannedConv {
   std::int64_t tile_slots() const;  // from one tile to the next
   std::int64_t panel_floats() const;
   void run_set(ConvArgs args, std::int64_t set, const ConvBuffers& buffers) const noexcept;
-  void follow_up(const ConvArgs& args, std::int64_t set, const ConvBuffers& buffers) const noexcept;
+  PlaneRange channels_of(const ConvArgs& args) const noexcept;  // or pairs of them: those of its groups
+  void activate(const ConvArgs& args) const noexcept;
+  void split_phases(const ConvArgs& args, std::int64_t set, const ConvBuffers& buffers,
+                    PlaneRange slots) const noexcept;
   void clear_edges(const ConvArgs& args, std::int64_t group_begin, std::int64_t group_end, bool lead,
                    bool tail) const noexcept;
 

@@ -79,6 +79,11 @@ class PlanarGeometry {
   std::shared_ptr<const std::vector<std::uint8_t>> mask_;
 };
 
+// Planes, channels, groups or slots begin .. end - 1.
+struct PlaneRange {
+  std::int64_t begin = 0, end = 0;
+};
+
 // How many images of a batch share a plane when the request leaves it open: the largest divisor of `batch` whose plane
 // stays within 16 KiB (measured: docs/performance.md), 1 where one image fills that.
 std::int64_t default_images_per_plane(std::int64_t height, std::int64_t width, std::int64_t batch, std::int64_t halo);

@@ -34,16 +34,6 @@ void each_image(const PlanarLayout& layout, Float* planar, PlaneRange planes, F 
   }
 }
 
-void split(const PlaneLoops& loops, SplitArgs args, const PlanarLayout& out, std::int64_t set_channel,
-           std::int64_t image, float* phases) {
-  const PlanarGeometry& g = out.geometry;
-  args.phases = phases + set_channel * out.phases * g.plane_stride() + g.origin() + image * g.image_stride();
-  args.phase_pitch = g.pitch();
-  args.phase_stride = g.plane_stride();
-  args.even_only = out.phases == 1;
-  loops.split(args);
-}
-
 // Position of an image row of channel group `group` in nhwc or nChw16c, and its pixel stride.
 struct PixelMajor {
   std::int64_t image_stride, group_stride, row_stride, pixel_stride;
@@ -184,38 +174,24 @@ void PlanarOps::to_nhwc(const PlanarLayout& layout, const float* planar, float* 
 }
 
 void PlanarOps::split_phases(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
-                             PlaneRange channels) const noexcept {
+                             PlaneRange channels, PlaneRange slots) const noexcept {
   const PlanarGeometry &from = in.geometry, &to = out.geometry;
   for (std::int64_t c = channels.begin; c < channels.end; ++c) {
-    for (int phase = 0; phase < out.phases; ++phase)
-      clear_outside(to, phases + (c * out.phases + phase) * to.plane_stride());
-    const std::int64_t set = c / out.slot_channels(), channel = c % out.slot_channels() * in.per_slot;
-    for (std::int64_t i = 0; i < to.images_per_plane(); ++i) {
-      const float* image = planar + in.index(set * to.images_per_plane() + i, channel, 0, 0);
-      split(*loops_, {.image = image, .rows = from.height(), .width = from.width(), .pitch = from.pitch()}, out, c, i,
-            phases);
-    }
-  }
-}
-
-void PlanarOps::split_phases_part(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
-                                  std::int64_t set, PlaneRange slots) const noexcept {
-  const PlanarGeometry& g = in.geometry;
-  for (std::int64_t c = set * in.slot_channels(); c < (set + 1) * in.slot_channels(); ++c) {
     for (int phase = 0; phase < out.phases && slots.begin == 0; ++phase)
-      clear_outside(out.geometry, phases + (c * out.phases + phase) * out.geometry.plane_stride());
-    for (std::int64_t i = 0; i < g.images_per_plane(); ++i) {
-      const std::int64_t first = i * g.image_stride();
-      if (slots.end <= first || slots.begin >= first + g.height() * g.pitch()) continue;
-      const float* image = planar + c * in.phases * g.plane_stride() + g.origin() + first;
-      split(*loops_,
-            {.image = image,
-             .rows = g.height(),
-             .width = g.width(),
-             .pitch = g.pitch(),
-             .begin = std::max<std::int64_t>(slots.begin - first, 0),
-             .end = slots.end - first},
-            out, c, i, phases);
+      clear_outside(to, phases + (c * out.phases + phase) * to.plane_stride());
+    for (std::int64_t i = 0; i < to.images_per_plane(); ++i) {
+      const std::int64_t first = i * from.image_stride();
+      if (slots.end <= first || slots.begin >= first + from.height() * from.pitch()) continue;
+      loops_->split({.image = planar + c * in.phases * from.plane_stride() + from.origin() + first,
+                     .rows = from.height(),
+                     .width = from.width(),
+                     .pitch = from.pitch(),
+                     .phases = phases + c * out.phases * to.plane_stride() + to.origin() + i * to.image_stride(),
+                     .phase_pitch = to.pitch(),
+                     .phase_stride = to.plane_stride(),
+                     .even_only = out.phases == 1,
+                     .begin = std::max<std::int64_t>(slots.begin - first, 0),
+                     .end = slots.end - first});
     }
   }
 }

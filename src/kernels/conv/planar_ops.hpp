@@ -15,9 +15,6 @@
 
 namespace espalier::conv {
 
-struct PlaneRange {
-  std::int64_t begin = 0, end = 0;
-};
 // Share `task` of `tasks` of the planes of a layout.
 PlaneRange plane_share(const PlanarLayout& layout, int task, int tasks);
 PlaneRange range_share(std::int64_t count, int task, int tasks);
@@ -49,14 +46,11 @@ class PlanarOps {
   // Planes of f32 <-> the same planes of bf16; ranges over planes of pairs.
   void narrow(const PlanarLayout& pairs, const float* from, float* to, PlaneRange planes) const noexcept;
   void widen(const PlanarLayout& pairs, const float* from, float* to, PlaneRange planes) const noexcept;
-  // The image `in` split by parity into `out` (4 phases), or its even rows and columns (1 phase); ranges over
-  // channels of all sets of the output: sets * channels.
+  // The image `in` split by parity into `out` (4 phases), or its even rows and columns (1 phase): the pixels at `slots`
+  // (from the origin on) of every plane of `channels`, which count over all sets of the output. Shares that cover the
+  // planes make the whole; the one with slot 0 clears what lies outside the images.
   void split_phases(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
-                    PlaneRange channels) const noexcept;
-  // The same for the pixels at slots [begin, end) of every plane of one set (from the origin on): shares that cover a
-  // set make the whole; the one with slot 0 clears what lies outside the images.
-  void split_phases_part(const PlanarLayout& in, const float* planar, const PlanarLayout& out, float* phases,
-                         std::int64_t set, PlaneRange slots) const noexcept;
+                    PlaneRange channels, PlaneRange slots = {0, INT64_MAX}) const noexcept;
   // Pools of any window; vectorised for 3x3 and 2x2 with stride 2 and for stride 1.
   void max_pool(const PoolShape& pool, const PlanarLayout& in, const float* x, const PlanarLayout& out, float* y,
                 PlaneRange planes) const noexcept;

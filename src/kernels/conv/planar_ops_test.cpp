@@ -196,7 +196,11 @@ TEST_P(PlanarOpsOn, PhasesHoldEverySecondPixel) {
       const std::vector<float> x = random_floats(count_of(layout), 3);
       PlanarBuffer planar(layout), phased(split);
       ops().from_nchw(x.data(), layout, planar.data(), plane_share(layout, 0, 1));
-      ops().split_phases(layout, planar.data(), split, phased.data(), {0, g.sets() * layout.channels});
+      // In two shares that meet inside a row.
+      const PlaneRange channels{0, g.sets() * layout.channels};
+      const std::int64_t middle = g.height() / 2 * g.pitch() + g.width() / 2;
+      ops().split_phases(layout, planar.data(), split, phased.data(), channels, {middle, INT64_MAX});
+      ops().split_phases(layout, planar.data(), split, phased.data(), channels, {0, middle});
       EXPECT_EQ(phased.dirty_pads(), 0);
       EXPECT_TRUE(phased.canaries_intact());
       for (std::int64_t n = 0; n < g.batch(); ++n)
