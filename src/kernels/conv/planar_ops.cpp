@@ -179,10 +179,12 @@ void PlanarOps::split_phases(const PlanarLayout& in, const float* planar, const 
   for (std::int64_t c = channels.begin; c < channels.end; ++c) {
     for (int phase = 0; phase < out.phases && slots.begin == 0; ++phase)
       clear_outside(to, phases + (c * out.phases + phase) * to.plane_stride());
+    const std::int64_t set = c / out.slot_channels(), channel = c % out.slot_channels() * in.per_slot;
     for (std::int64_t i = 0; i < to.images_per_plane(); ++i) {
-      const std::int64_t first = i * from.image_stride();
+      const std::int64_t image = set * to.images_per_plane() + i;
+      const std::int64_t first = image % from.images_per_plane() * from.image_stride();
       if (slots.end <= first || slots.begin >= first + from.height() * from.pitch()) continue;
-      loops_->split({.image = planar + c * in.phases * from.plane_stride() + from.origin() + first,
+      loops_->split({.image = planar + in.index(image, channel, 0, 0),
                      .rows = from.height(),
                      .width = from.width(),
                      .pitch = from.pitch(),

@@ -184,35 +184,45 @@ TEST_P(PlanarOpsOn, PixelMajorThereAndBack) {
   }
 }
 
+// Checks every pixel and pad of the phases of `layout`, `per_plane` images to a plane; in two shares of the pixels that
+// meet inside a row, where planes of both sides hold the same images.
+void check_phases(const PlanarOps& ops, const PlanarLayout& layout, int phases, std::int64_t per_plane) {
+  const PlanarGeometry& g = layout.geometry;
+  const PlanarLayout split{PlanarGeometry({.height = (g.height() + 1) / 2,
+                                           .width = (g.width() + 1) / 2,
+                                           .batch = g.batch(),
+                                           .images_per_plane = per_plane}),
+                           layout.channels, phases};
+  const std::vector<float> x = random_floats(count_of(layout), 3);
+  PlanarBuffer planar(layout), phased(split);
+  ops.from_nchw(x.data(), layout, planar.data(), plane_share(layout, 0, 1));
+  const PlaneRange channels{0, split.geometry.sets() * layout.channels};
+  if (per_plane == g.images_per_plane()) {
+    const std::int64_t middle = g.height() / 2 * g.pitch() + g.width() / 2;
+    ops.split_phases(layout, planar.data(), split, phased.data(), channels, {middle, INT64_MAX});
+    ops.split_phases(layout, planar.data(), split, phased.data(), channels, {0, middle});
+  } else {
+    ops.split_phases(layout, planar.data(), split, phased.data(), channels);
+  }
+  EXPECT_EQ(phased.dirty_pads(), 0);
+  EXPECT_TRUE(phased.canaries_intact());
+  for (std::int64_t n = 0; n < g.batch(); ++n)
+    for (std::int64_t c = 0; c < layout.channels; ++c)
+      for (std::int64_t y = 0; y < g.height(); ++y)
+        for (std::int64_t w = 0; w < g.width(); ++w) {
+          const std::int64_t phase = 2 * (y % 2) + w % 2;
+          if (phase >= phases) continue;
+          ASSERT_EQ(phased.data()[split.index(n, c, y / 2, w / 2) + phase * split.geometry.plane_stride()],
+                    planar.data()[layout.index(n, c, y, w)]);
+        }
+}
+
 TEST_P(PlanarOpsOn, PhasesHoldEverySecondPixel) {
   for (const PlanarLayout& layout : layouts())
-    for (const int phases : {1, 4}) {
-      const PlanarGeometry& g = layout.geometry;
-      const PlanarLayout split{PlanarGeometry({.height = (g.height() + 1) / 2,
-                                               .width = (g.width() + 1) / 2,
-                                               .batch = g.batch(),
-                                               .images_per_plane = g.images_per_plane()}),
-                               layout.channels, phases};
-      const std::vector<float> x = random_floats(count_of(layout), 3);
-      PlanarBuffer planar(layout), phased(split);
-      ops().from_nchw(x.data(), layout, planar.data(), plane_share(layout, 0, 1));
-      // In two shares that meet inside a row.
-      const PlaneRange channels{0, g.sets() * layout.channels};
-      const std::int64_t middle = g.height() / 2 * g.pitch() + g.width() / 2;
-      ops().split_phases(layout, planar.data(), split, phased.data(), channels, {middle, INT64_MAX});
-      ops().split_phases(layout, planar.data(), split, phased.data(), channels, {0, middle});
-      EXPECT_EQ(phased.dirty_pads(), 0);
-      EXPECT_TRUE(phased.canaries_intact());
-      for (std::int64_t n = 0; n < g.batch(); ++n)
-        for (std::int64_t c = 0; c < layout.channels; ++c)
-          for (std::int64_t y = 0; y < g.height(); ++y)
-            for (std::int64_t w = 0; w < g.width(); ++w) {
-              const std::int64_t phase = 2 * (y % 2) + w % 2;
-              if (phase >= phases) continue;
-              ASSERT_EQ(phased.data()[split.index(n, c, y / 2, w / 2) + phase * split.geometry.plane_stride()],
-                        planar.data()[layout.index(n, c, y, w)]);
-            }
-    }
+    for (const int phases : {1, 4})
+      for (const std::int64_t per_plane :
+           {layout.geometry.images_per_plane(), layout.geometry.batch(), std::int64_t{1}})
+        check_phases(ops(), layout, phases, per_plane);
 }
 
 float pooled(const PoolShape& p, const PlanarBuffer& x, bool mean, std::int64_t n, std::int64_t c, std::int64_t oy,
