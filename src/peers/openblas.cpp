@@ -1,5 +1,6 @@
 // OpenBLAS through cblas_sgemm, opened by name.
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "peers/product_peer.hpp"
@@ -15,10 +16,21 @@ using GetConfig = const char* (*)();
 
 constexpr int kRowMajor = 101, kNoTrans = 111;
 
+// OpenBLAS knows processors by model number and falls to its oldest kernels on one that it does not know, or whose
+// number a hypervisor hides. Unless the user chose, it is told the family that the features allow.
+void* open_at_its_best() {
+  const Isa isa = best_isa(machine_features());
+  if (isa >= Isa::kAvx512)
+    setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+  else if (isa >= Isa::kAvx2)
+    setenv("OPENBLAS_CORETYPE", "Haswell", 0);
+  return open_first({"libopenblas.so.0", "libopenblas.so"});
+}
+
 }  // namespace
 
 std::vector<ProductPeer> openblas(const DenseProblem& p) {
-  static void* const object = open_first({"libopenblas.so.0", "libopenblas.so"});
+  static void* const object = open_at_its_best();
   if (p.type != DType::kF32) return {};
   if (object == nullptr || std::max({p.m, p.k, p.n}) > 2147483647) return {};
   const auto sgemm = reinterpret_cast<Sgemm>(symbol(object, "cblas_sgemm"));
