@@ -1,6 +1,6 @@
 // The table row that describes a product micro-kernel; selection, tests and benchmarks iterate the rows.
 //
-// Names: <op>_<type>_<pattern>_<tile>_<isa>, e.g. spmm_f32_blk8x4_8x3v_avx512: strips of 8 rows, blocks a multiple of 4
+// Names: <op>_<type>_<pattern>_<tile>_<isa>, e.g. spmm_bf16_blk8x2_8x3v_avx512: strips of 8 rows, blocks a multiple of 2
 // columns wide, a tile of 8 rows x 3 vectors. The name is also the function's symbol. `avx512bf16` in place of an ISA
 // is AVX-512 with vdpbf16ps, which is a feature beside the levels (KernelInfo::needs).
 #pragma once
@@ -28,12 +28,13 @@ enum class PackedLayout : std::uint8_t {
   kCanonical,      // [arrival][r][c], BlockSparse's own values, found through `order`
   kTiles,          // AMX tiles: packed_tiles.hpp
   kGatheredTiles,  // the same of any kept pairs of columns
+  kSlices,         // single values, rows of about equal length side by side: packed_slices.hpp
   kNmTiles,        // AMX tiles of 2:4 kept values with a bit per column: packed_nm_tiles.hpp
   kNmLanes,        // 2:4, strips of R rows in lanes, positions beside the values: packed_nm.hpp
 };
 
 // One variant. Requirements: the features that `isa` does not imply; the pattern's kind; r a multiple of tile_rows and
-// c of block_cols_step (or, with kNm, its N and M); min_n <= n <= max_n (0: no limit). `y` is what sums are kept in: a
+// c of block_cols_step (with kNm its N and M; kSlices takes any block apart); min_n <= n <= max_n (0: no limit). `y` is what sums are kept in: a
 // kernel of f32 stores bf16 as well, one of i32 stores what Storage lists (Epilogue::storage). Kernels of i8 weights
 // take u8 X, which packing makes of i8.
 struct KernelInfo {

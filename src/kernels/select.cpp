@@ -35,7 +35,9 @@ std::string reason_against(const KernelInfo& kernel, const KernelRequest& reques
     return fmt::format("computes {} x {} -> {}, wanted {} x {} -> {}", to_string(kernel.weights), to_string(kernel.x),
                        to_string(kernel.y), to_string(request.weights), to_string(request.x), to_string(request.y));
   if (kernel.pattern == PatternKind::kNm && request.pattern != PatternKind::kNm) return "is for N:M patterns";
-  if (kernel.pattern == PatternKind::kBlock) {
+  if (kernel.pattern == PatternKind::kBlock && kernel.layout == PackedLayout::kSlices) {
+    // Takes any block apart.
+  } else if (kernel.pattern == PatternKind::kBlock) {
     if (request.block_rows % kernel.tile_rows != 0)
       return fmt::format("blocks of {} rows are not a multiple of {}", request.block_rows, kernel.tile_rows);
     const bool exact = kernel.layout == PackedLayout::kCanonical && kernel.block_cols_step > 1;

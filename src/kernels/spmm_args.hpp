@@ -50,10 +50,11 @@ struct SpmmArgs {
   // W, packed for this kernel. Unit u of block row b is starts[b] <= u < starts[b + 1]; columns[u] is the packed row of
   // the panel at which its columns begin.
   const void* values = nullptr;     // 64-byte aligned
-  const void* positions = nullptr;  // N:M and gathered layouts
+  const void* positions = nullptr;  // N:M, gathered and sliced layouts
   const std::uint32_t* starts = nullptr;
   const std::uint32_t* columns = nullptr;
-  const std::uint32_t* order = nullptr;  // values of unit u are at order[u] (arrival order); nullptr: at u
+  // Values of unit u are at order[u] (arrival order); nullptr: at u. With slices, the rows of each.
+  const std::uint32_t* order = nullptr;
   std::int32_t block_rows = 0;           // of the canonical block
   std::int32_t block_cols = 0;           // in packed rows
   // X, packed (or in the caller's memory, where KernelInfo::x_in_place); panel q begins at x + q * x_panel_stride and

@@ -17,6 +17,7 @@
 #include "base/aligned_buffer.hpp"
 #include "kernels/kernel_info.hpp"
 #include "kernels/packed_blocks.hpp"
+#include "kernels/packed_slices.hpp"
 #include "kernels/packed_tiles.hpp"
 #include "kernels/reference.hpp"
 #include "kernels/testing/kernel_support.hpp"
@@ -96,17 +97,53 @@ struct StripRange {
   std::int64_t first = 0, last = -1;  // -1: to the end
 };
 
+// A part of W as a kernel takes it.
+struct WeightPart {
+  SpmmArgs args;
+  std::int64_t first_col, cols, packed_rows;
+};
+
 // PackedBlocks or PackedTiles.
+template <typename Packed>
+std::vector<WeightPart> parts_of(const Packed& packed, const Case& c, const KernelInfo& kernel) {
+  std::vector<WeightPart> parts;
+  for (const auto& part : packed.parts()) {
+    SpmmArgs args;
+    args.values = packed.values(part);
+    args.starts = part.starts.data();
+    args.columns = part.columns.data();
+    args.block_rows = static_cast<std::int32_t>(c.w.block.rows);
+    args.block_cols = static_cast<std::int32_t>(c.w.block.cols / kernel.k_per_row);
+    parts.push_back({args, part.first_col, part.cols, part.packed_rows});
+  }
+  return parts;
+}
+
+std::vector<WeightPart> parts_of(const PackedSlices& packed, const Case&, const KernelInfo&) {
+  std::vector<WeightPart> parts;
+  for (const PackedSlices::Part& part : packed.parts()) {
+    SpmmArgs args;
+    args.values = packed.values(part);
+    args.positions = packed.columns(part);
+    args.starts = part.starts.data();
+    args.order = part.rows.data();
+    parts.push_back({args, part.first_col, part.cols, part.packed_rows()});
+  }
+  return parts;
+}
+
 template <typename Packed>
 void run_packed(const KernelInfo& kernel, Case& c, Result<Packed> packed, const Epilogue& epilogue, StripRange strips) {
   ASSERT_TRUE(packed.has_value());
   packed->set_values(c.w.values.values<float>().data());
   const std::int64_t width = kernel.tile_cols, panels = (c.n + width - 1) / width;
-  const std::int64_t first_strip = strips.first, last_strip = strips.last < 0 ? packed->strips() : strips.last;
+  const std::int64_t all = (c.w.rows + kernel.tile_rows - 1) / kernel.tile_rows;
+  const std::int64_t first_strip = strips.first, last_strip = strips.last < 0 ? all : strips.last;
   AlignedBuffer partial(
       static_cast<std::size_t>((last_strip - first_strip) * panels * kernel.tile_rows * width * 4 + 64));
-  for (std::size_t i = 0; i < packed->parts().size(); ++i) {
-    const auto& part = packed->parts()[i];
+  const std::vector<WeightPart> parts = parts_of(*packed, c, kernel);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const WeightPart& part = parts[i];
     const std::int64_t panel_stride = (part.packed_rows * packed_row_bytes(kernel) + 63) / 64 * 64;
     AlignedBuffer x(static_cast<std::size_t>(panels * panel_stride + 64));
     kernel.pack_x({.x = c.x_for_kernel(),
@@ -118,12 +155,7 @@ void run_packed(const KernelInfo& kernel, Case& c, Result<Packed> packed, const 
                    .tile_cols = kernel.tile_cols,
                    .panels = x.data(),
                    .panel_stride = panel_stride});
-    SpmmArgs args;
-    args.values = packed->values(part);
-    args.starts = part.starts.data();
-    args.columns = part.columns.data();
-    args.block_rows = static_cast<std::int32_t>(c.w.block.rows);
-    args.block_cols = static_cast<std::int32_t>(c.w.block.cols / kernel.k_per_row);
+    SpmmArgs args = part.args;
     args.x = x.data();
     args.x_panel_stride = panel_stride;
     args.x_row_stride = packed_row_bytes(kernel);
@@ -136,7 +168,7 @@ void run_packed(const KernelInfo& kernel, Case& c, Result<Packed> packed, const 
     args.last_strip = last_strip;
     args.partial = partial.data();
     args.load_partial = i > 0;
-    args.store_partial = i + 1 < packed->parts().size();
+    args.store_partial = i + 1 < parts.size();
     args.epilogue = epilogue;
     kernel.run(args);
   }
@@ -144,9 +176,13 @@ void run_packed(const KernelInfo& kernel, Case& c, Result<Packed> packed, const 
 
 void run_kernel(const KernelInfo& kernel, Case& c, std::int64_t part_cols, const Epilogue& epilogue = {},
                 StripRange strips = {}) {
-  if (kernel.op == Op::kSpmv) part_cols = 0;
+  const bool sliced = kernel.layout == PackedLayout::kSlices;
+  if (kernel.op == Op::kSpmv && !sliced) part_cols = 0;
   const bool gathered = kernel.layout == PackedLayout::kGatheredTiles;
-  if (gathered || kernel.layout == PackedLayout::kTiles)
+  if (sliced)
+    run_packed(kernel, c, PackedSlices::plan(c.w, {.window_rows = kernel.tile_rows, .part_cols = part_cols}), epilogue,
+               strips);
+  else if (gathered || kernel.layout == PackedLayout::kTiles)
     run_packed(kernel, c,
                PackedTiles::plan(c.w, {.strip_rows = kernel.tile_rows, .part_cols = part_cols, .gathered = gathered}),
                epilogue, strips);
@@ -183,6 +219,7 @@ class SpmmConformance : public ::testing::TestWithParam<const KernelInfo*> {
   bool vector_only() const { return kernel().op == Op::kSpmv; }
   // The block that the kernel is for, and one of several strips.
   std::vector<Block> blocks() const {
+    if (kernel().layout == PackedLayout::kSlices) return {{1, 1}, {3, 5}};
     const std::int64_t r = kernel().tile_rows, step = kernel().block_cols_step;
     return {{r, step}, {2 * r, step <= 2 ? 3 * step : 2 * step}};
   }
@@ -211,7 +248,7 @@ TEST_P(SpmmConformance, SizesRoundTheTile) {
 }
 
 TEST_P(SpmmConformance, PartsAlongKGiveTheSameBits) {
-  if (vector_only()) return;  // runs in one part by contract
+  if (vector_only()) return;  // one part, or sums that lanes share
   for (const Block block : blocks()) {
     Case whole(random_w(50, 301, block, 0.5), kernel().weights, 37, 0, random_);
     Case parts = whole;
@@ -225,7 +262,8 @@ TEST_P(SpmmConformance, PartsAlongKGiveTheSameBits) {
 TEST_P(SpmmConformance, SubRangesMisalignmentAndDensities) {
   for (const Block block : blocks())
     for (const double density : {0.0, 0.2, 1.0}) {
-      const std::int64_t m = 5 * block.rows - (block.rows > 1 ? 1 : 0), n = vector_only() ? 1 : 40;
+      const std::int64_t rows = std::max<std::int64_t>(block.rows, kernel().tile_rows);
+      const std::int64_t m = 5 * rows - (rows > 1 ? 1 : 0), n = vector_only() ? 1 : 40;
       Case c(random_w(m, 50, block, density), kernel().weights, n, 1, random_);
       const std::int64_t strips = (m + kernel().tile_rows - 1) / kernel().tile_rows;
       run_kernel(kernel(), c, 16, {}, {1, strips - 1});

@@ -42,7 +42,10 @@ void expect_product(const MatrixPattern& pattern, const Tensor& values, const Te
   choice.dense = dense;
   const std::int64_t m = w.dim(0), k = w.dim(1);
   // Small caches make several parts along k.
-  const Blocking blocking = choose_blocking(*kernel, k, n, {.l1d = 1024, .l2 = 8192, .l3 = 65536});
+  PatternFacts facts;
+  facts.m = m;
+  facts.k = k;
+  const Blocking blocking = choose_blocking(*kernel, facts, n, {.l1d = 1024, .l2 = 8192, .l3 = 65536});
   auto weights = PackedWeights::plan(pattern, choice, blocking);
   ASSERT_TRUE(weights.has_value()) << weights.error().message;
   (*weights)->set_values(values.values<float>());

@@ -11,21 +11,28 @@ namespace {
 using kernels::KernelInfo;
 using kernels::KernelRequest;
 using kernels::Op;
+using kernels::PackedLayout;
 using kernels::PatternKind;
 
 // A dense plan replaces a sparse one only when it is predicted this much faster.
 constexpr double kDenseMargin = 0.97;
 
-double peak_of(const KernelInfo& kernel, const Ceilings& ceilings) {
+// f32 multiply-adds per instruction, relative to AVX-512; the baseline has no fused ones.
+double vector_share(Isa isa) { return isa == Isa::kScalar ? 0.125 : (isa == Isa::kAvx2 ? 0.5 : 1); }
+
+// The ceilings are those of machine.isa; a kernel of a lower one reaches its share of them.
+double peak_of(const KernelInfo& kernel, const MachineFacts& machine) {
+  const Ceilings& ceilings = machine.ceilings;
+  const double f32_gflops = ceilings.f32_gflops * vector_share(kernel.isa) / vector_share(machine.isa);
   switch (kernel.weights) {
     case DType::kBf16:
       if (kernel.isa == Isa::kAmx) return ceilings.bf16_gflops;
-      return kernel.needs.avx512bf16 ? ceilings.bf16_vector_gflops : ceilings.f32_gflops;
+      return kernel.needs.avx512bf16 ? ceilings.bf16_vector_gflops : f32_gflops;
     case DType::kI8:
       if (kernel.isa == Isa::kAmx) return ceilings.int8_gops;
       return kernel.isa == Isa::kVnni ? ceilings.int8_vector_gops : ceilings.f32_gflops;
     default:
-      return ceilings.f32_gflops;
+      return f32_gflops;
   }
 }
 
@@ -92,24 +99,49 @@ Result<Choice> choose_by_name(const PatternFacts& facts, const MatmulOptions& op
 std::vector<const KernelInfo*> narrower_kernels(const KernelInfo& kernel) {
   std::vector<const KernelInfo*> narrower;
   for (const KernelInfo& other : kernels::spmm_kernels()) {
+    // Strips do not depend on how many columns a kernel takes at a time.
+    const bool same_step = kernel.layout == PackedLayout::kStrips ? kernel.block_cols_step % other.block_cols_step == 0
+                                                                  : kernel.block_cols_step == other.block_cols_step;
     const bool same_weights = other.isa == kernel.isa && other.needs == kernel.needs &&
                               other.weights == kernel.weights && other.x == kernel.x && other.y == kernel.y &&
-                              other.pattern == kernel.pattern && other.layout == kernel.layout &&
-                              other.block_cols_step == kernel.block_cols_step && other.nm_n == kernel.nm_n &&
-                              other.nm_m == kernel.nm_m && other.tile_rows == kernel.tile_rows;
+                              other.pattern == kernel.pattern && other.layout == kernel.layout && same_step &&
+                              other.nm_n == kernel.nm_n && other.nm_m == kernel.nm_m &&
+                              other.tile_rows == kernel.tile_rows;
     // A vector kernel has no tiles of its own: any tile kernel takes over when a run brings more columns.
     const bool useful = kernel.op == Op::kSpmv ? true : other.tile_cols < kernel.tile_cols;
     if (same_weights && useful && other.op == Op::kSpmm) narrower.push_back(&other);
   }
-  std::sort(narrower.begin(), narrower.end(),
-            [](const KernelInfo* a, const KernelInfo* b) { return a->tile_cols < b->tile_cols; });
+  std::sort(narrower.begin(), narrower.end(), [](const KernelInfo* a, const KernelInfo* b) {
+    return std::pair(a->tile_cols, b->block_cols_step) < std::pair(b->tile_cols, a->block_cols_step);
+  });
   return narrower;
 }
 
-Blocking choose_blocking(const KernelInfo& kernel, std::int64_t k, std::int64_t n, const CacheSizes& caches) {
+namespace {
+
+// One panel at a time and as much of k as L1 holds of it, or as makes a row's kept values in it worth the sums that are
+// carried from part to part.
+Blocking block_slices(const KernelInfo& kernel, const PatternFacts& facts, const CacheSizes& caches) {
+  constexpr std::int64_t kDefaultL1 = 32 << 10;
+  constexpr double kLeastPerRow = 12;
+  const std::int64_t l1 = caches.l1d > 0 ? caches.l1d : kDefaultL1;
+  const double kept_per_column =
+      static_cast<double>(facts.kept_values) / static_cast<double>(std::max<std::int64_t>(facts.m * facts.k, 1));
+  const std::int64_t in_l1 = l1 * 2 / 3 / packed_row_bytes(kernel);
+  const auto worth = static_cast<std::int64_t>(std::min(kLeastPerRow / std::max(kept_per_column, 1e-9), 1e9));
+  const std::int64_t k = std::max<std::int64_t>(facts.k, 1);
+  const std::int64_t parts = std::max<std::int64_t>(k / std::max(in_l1, worth), 1);
+  return {kernel.tile_cols, (k + parts - 1) / parts};
+}
+
+}  // namespace
+
+Blocking choose_blocking(const KernelInfo& kernel, const PatternFacts& facts, std::int64_t n,
+                         const CacheSizes& caches) {
   constexpr std::int64_t kDefaultL2 = 1 << 20, kDword = 4, kMostGroupCols = 128;
   if (kernel.op == Op::kSpmv) return {1, 0};
-  const std::int64_t tile = kernel.tile_cols;
+  if (kernel.layout == PackedLayout::kSlices) return block_slices(kernel, facts, caches);
+  const std::int64_t tile = kernel.tile_cols, k = facts.k;
   // These read all of k at once.
   const bool one_part = kernel.pattern == PatternKind::kNm;
   const std::int64_t budget = (caches.l2 > 0 ? caches.l2 : kDefaultL2) / 4 / kDword;  // dwords of packed X
@@ -149,7 +181,7 @@ double predicted_ms(const KernelInfo& kernel, const PatternFacts& facts, std::in
   }
   stats.x_bytes = facts.k * n * static_cast<std::int64_t>(size_of(kernel.x));
   stats.y_bytes = facts.m * n * static_cast<std::int64_t>(size_of(facts.y));
-  stats.peak_gflops = peak_of(kernel, machine.ceilings);
+  stats.peak_gflops = peak_of(kernel, machine);
   const std::int64_t whole = n / kernel.tile_cols, rest = n % kernel.tile_cols;
   stats.column_tiles = whole;
   stats.computed_cols = whole * kernel.tile_cols;

@@ -37,7 +37,8 @@ struct MachineFacts {
 struct Blocking {
   std::int64_t group_cols = 0, part_cols = 0;
 };
-Blocking choose_blocking(const kernels::KernelInfo& kernel, std::int64_t k, std::int64_t n, const CacheSizes& caches);
+Blocking choose_blocking(const kernels::KernelInfo& kernel, const PatternFacts& facts, std::int64_t n,
+                         const CacheSizes& caches);
 
 // Kernels with the same packed weights and narrower tiles, narrowest first.
 std::vector<const kernels::KernelInfo*> narrower_kernels(const kernels::KernelInfo& kernel);

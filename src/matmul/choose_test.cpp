@@ -49,6 +49,36 @@ TEST(Choose, VdpbfIsTakenWhereItsMeasuredRatePays) {
             "needs avx512_bf16, which is not there or not allowed");
 }
 
+TEST(Choose, ByTheWidthOfVectors) {
+  // The same tile of fewer lanes would look as good if all had one ceiling.
+  for (const std::int64_t n : {1, 16, 64, 300})
+    for (const std::int64_t size : {1, 2, 4, 8, 16})
+      EXPECT_THAT(std::string(choose(blocks(size, 0.125, DType::kF32), {.n = n}, vectors(0))->kernel->name),
+                  testing::EndsWith("_avx512"))
+          << n << " " << size;
+}
+
+TEST(Choose, SingleWeightsInSlicesUnlessDenseIsFaster) {
+  const auto choice = [](double density, std::int64_t n) {
+    return *choose(blocks(1, density, DType::kF32), {.n = n}, vectors(0));
+  };
+  EXPECT_EQ(choice(0.125, 64).kernel->name, "spmm_f32_csr64x1_4x4v_avx512");
+  EXPECT_EQ(choice(0.125, 16).kernel->name, "spmm_f32_csr64x1_4x1v_avx512");
+  EXPECT_EQ(choice(0.125, 1).kernel->name, "spmv_f32_csr64x1_4x4_avx512");
+  for (const std::int64_t n : {1, 16, 64, 256}) EXPECT_TRUE(choice(0.9, n).dense) << n;
+}
+
+TEST(Choose, SlicesTakeAsMuchOfKAsL1HoldsOrRowsNeed) {
+  const kernels::KernelInfo& kernel = *kernels::find_kernel("spmm_f32_csr64x1_4x4v_avx512");
+  const CacheSizes caches{48 << 10, 2 << 20, 32 << 20};
+  const auto part_cols = [&](double density) {
+    return choose_blocking(kernel, blocks(1, density, DType::kF32), 256, caches).part_cols;
+  };
+  EXPECT_EQ(part_cols(0.5), 128);       // 32 KiB of X
+  EXPECT_EQ(part_cols(1.0 / 32), 512);  // 12 kept values a row or more
+  EXPECT_EQ(part_cols(1.0 / 512), 1024);
+}
+
 TEST(Choose, TypesKeepApart) {
   for (const DType type : {DType::kF32, DType::kBf16}) {
     const auto choice = choose(blocks(8, 0.25, type), {.n = 64}, vectors(400));

@@ -42,7 +42,7 @@ Result<MatmulPlan> make_plan(const MatrixPattern& pattern, PatternFacts facts, c
   use_dword_columns(pattern, facts);
   ESPALIER_ASSIGN(impl->choice, choose(facts, options, machine));
   const kernels::KernelInfo& kernel = *impl->choice.kernel;
-  impl->blocking = choose_blocking(kernel, facts.k, std::max<std::int64_t>(options.n, 1), machine.caches);
+  impl->blocking = choose_blocking(kernel, facts, std::max<std::int64_t>(options.n, 1), machine.caches);
   ESPALIER_ASSIGN(impl->weights, PackedWeights::plan(pattern, impl->choice, impl->blocking));
   const Tensor as_f32 = values.cast(DType::kF32);
   impl->options = options;

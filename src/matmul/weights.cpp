@@ -14,6 +14,7 @@ using kernels::PackedDense;
 using kernels::PackedLayout;
 using kernels::PackedNm;
 using kernels::PackedNmTiles;
+using kernels::PackedSlices;
 using kernels::PackedTiles;
 
 // Of W in an AMX tile, and in a dword.
@@ -190,6 +191,11 @@ Status PackedWeights::pack_sparse(const kernels::KernelInfo& kernel, const Block
   if (widened_) blocks = in_dword_columns(blocks, type_);
   block_rows_ = blocks.block.rows;
   block_cols_ = blocks.block.cols;
+  if (kernel.layout == PackedLayout::kSlices) {
+    ESPALIER_ASSIGN(packed_,
+                    PackedSlices::plan(blocks, {.window_rows = kernel.tile_rows, .part_cols = blocking.part_cols}));
+    return {};
+  }
   if (kernel.layout == PackedLayout::kStrips) {
     ESPALIER_ASSIGN(packed_, PackedBlocks::plan(blocks, {.strip_rows = kernel.tile_rows,
                                                          .part_cols = blocking.part_cols,
@@ -219,6 +225,8 @@ void PackedWeights::set_blocks(std::span<const float> values) {
   const auto fill = [this](const float* by_block) {
     if (auto* const tiles = std::get_if<PackedTiles>(&packed_))
       tiles->set_values(by_block);
+    else if (auto* const slices = std::get_if<PackedSlices>(&packed_))
+      slices->set_values(by_block);
     else
       std::get<PackedBlocks>(packed_).set_values(by_block);
   };
@@ -308,6 +316,8 @@ void PackedWeights::describe(Product& product) const {
     describe_groups(product, expanded->values(), expanded->columns(), expanded->strips());
   else if (const auto* const tiles = std::get_if<PackedTiles>(&packed_))
     describe_parts(product, *tiles);
+  else if (const auto* const slices = std::get_if<PackedSlices>(&packed_))
+    describe_slices(product, *slices);
   else
     describe_parts(product, std::get<PackedBlocks>(packed_));
 }
@@ -322,6 +332,22 @@ void PackedWeights::describe_groups(Product& product, const void* values, std::i
   product.parts.push_back({args, 0, cols_, args.block_cols});
   product.kept_values = value_count_;
   describe_uniform(product, strips);
+}
+
+void PackedWeights::describe_slices(Product& product, const PackedSlices& slices) const {
+  product.strips = slices.windows();
+  product.strips_per_block_row = 1;
+  product.kept_values = slices.stored_values();
+  product.units_before = slices.steps_before();
+  for (const PackedSlices::Part& part : slices.parts()) {
+    kernels::SpmmArgs args;
+    args.values = slices.values(part);
+    args.positions = slices.columns(part);
+    args.starts = part.starts.data();
+    args.order = part.rows.data();
+    const std::int64_t cols = std::clamp<std::int64_t>(cols_ - part.first_col, 0, part.cols);
+    product.parts.push_back({args, part.first_col, cols, part.packed_rows()});
+  }
 }
 
 template <typename Packed>

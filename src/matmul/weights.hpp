@@ -12,6 +12,7 @@
 #include "kernels/packed_dense.hpp"
 #include "kernels/packed_nm.hpp"
 #include "kernels/packed_nm_tiles.hpp"
+#include "kernels/packed_slices.hpp"
 #include "kernels/packed_tiles.hpp"
 #include "matmul/choose.hpp"
 #include "matmul/product.hpp"
@@ -55,6 +56,7 @@ class PackedWeights {
   Status pack_sparse(const kernels::KernelInfo& kernel, const Blocking& blocking);
   void describe_uniform(Product& product, std::int64_t strips) const;
   void describe_groups(Product& product, const void* values, std::int64_t columns, std::int64_t strips) const;
+  void describe_slices(Product& product, const kernels::PackedSlices& slices) const;
   template <typename Packed>
   void describe_parts(Product& product, const Packed& packed) const;
   void set_blocks(std::span<const float> values);
@@ -66,7 +68,7 @@ class PackedWeights {
   DType type_ = DType::kF32;  // of the packed values
   bool widened_ = false;      // packed as in_dword_columns says
   std::variant<kernels::PackedBlocks, kernels::PackedDense, kernels::PackedNm, kernels::PackedTiles,
-               kernels::PackedNmTiles>
+               kernels::PackedNmTiles, kernels::PackedSlices>
       packed_;
   bool dense_ = false;
 };

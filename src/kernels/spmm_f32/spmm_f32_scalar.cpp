@@ -1,5 +1,6 @@
 // The f32 products for the baseline instruction set. Register budget of the largest tiles: 4x2 takes 8 + 2 + 1 of 16.
 #include "kernels/spmm_f32/pack_x.hpp"
+#include "kernels/spmm_f32/slices.hpp"
 #include "kernels/spmm_f32/spmm_f32.hpp"
 #include "kernels/spmm_f32/strips.hpp"
 #include "kernels/spmm_f32/vector_scalar.hpp"
@@ -11,20 +12,16 @@ using D = F32Dwords<VectorBaseline>;
 
 void pack_x_f32_scalar(const PackXArgs& args) { pack_x<VectorBaseline>(args); }
 
-void spmm_f32_blk1x4_1x1v_scalar(const SpmmArgs& args) { run_strips<D, 1, 1, 4>(args); }
 void spmm_f32_blk1x1_1x1v_scalar(const SpmmArgs& args) { run_strips<D, 1, 1, 1>(args); }
-void spmm_f32_blk1x4_1x4v_scalar(const SpmmArgs& args) { run_strips<D, 1, 4, 4>(args); }
 void spmm_f32_blk1x1_1x4v_scalar(const SpmmArgs& args) { run_strips<D, 1, 4, 1>(args); }
-void spmm_f32_blk2x4_2x1v_scalar(const SpmmArgs& args) { run_strips<D, 2, 1, 4>(args); }
 void spmm_f32_blk2x1_2x1v_scalar(const SpmmArgs& args) { run_strips<D, 2, 1, 1>(args); }
-void spmm_f32_blk2x4_2x4v_scalar(const SpmmArgs& args) { run_strips<D, 2, 4, 4>(args); }
 void spmm_f32_blk2x1_2x4v_scalar(const SpmmArgs& args) { run_strips<D, 2, 4, 1>(args); }
-void spmm_f32_blk4x4_4x1v_scalar(const SpmmArgs& args) { run_strips<D, 4, 1, 4>(args); }
 void spmm_f32_blk4x1_4x1v_scalar(const SpmmArgs& args) { run_strips<D, 4, 1, 1>(args); }
-void spmm_f32_blk4x4_4x2v_scalar(const SpmmArgs& args) { run_strips<D, 4, 2, 4>(args); }
 void spmm_f32_blk4x1_4x2v_scalar(const SpmmArgs& args) { run_strips<D, 4, 2, 1>(args); }
-void spmm_f32_blk8x4_8x1v_scalar(const SpmmArgs& args) { run_strips<D, 8, 1, 4>(args); }
 void spmm_f32_blk8x1_8x1v_scalar(const SpmmArgs& args) { run_strips<D, 8, 1, 1>(args); }
+
+void spmm_f32_csr64x1_4x1v_scalar(const SpmmArgs& args) { run_slices<VectorBaseline, 1, 64>(args); }
+void spmm_f32_csr64x1_4x2v_scalar(const SpmmArgs& args) { run_slices<VectorBaseline, 2, 64>(args); }
 
 void spmv_f32_blk4x4_4x1_scalar(const SpmmArgs& args) { run_vector_strips<D, 1, 4>(args); }
 void spmv_f32_blk4x1_4x1_scalar(const SpmmArgs& args) { run_vector_strips<D, 1, 1>(args); }

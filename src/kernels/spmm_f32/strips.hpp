@@ -25,6 +25,7 @@
 #include "kernels/spmm_args.hpp"
 #include "kernels/spmm_f32/dwords.hpp"
 #include "kernels/spmm_f32/epilogue.hpp"
+#include "kernels/spmm_f32/prefetch.hpp"
 
 namespace espalier::kernels {
 
@@ -157,8 +158,10 @@ inline void run_strips(const SpmmArgs& args) {
             return;
           }
         }
-        for (std::int64_t unit = first; unit < last; ++unit, w += block_values)
+        for (std::int64_t unit = first; unit < last; ++unit, w += block_values) {
+          prefetch_weights(w, block_values);
           add_block<D, R, N, Step>(acc, w, x + args.columns[unit] * x_row, args.block_cols, x_row);
+        }
       });
 }
 

@@ -15,30 +15,43 @@ constexpr PackXFn pack_x_for(Isa isa) {
   return isa == kScalar ? pack_x_f32_scalar : (isa == kAvx2 ? pack_x_f32_avx2 : pack_x_f32_avx512);
 }
 
-// Two loads and two multiply-adds start per cycle: a tile of r x v takes max(r v, r + v) / 2 cycles per column, and few
-// accumulators cannot cover the latency of 4 cycles.
-constexpr double tile_efficiency(int rows, int vectors) {
+constexpr int lanes_of(Isa isa) { return isa == kScalar ? 4 : (isa == kAvx2 ? 8 : 16); }
+
+// Two loads and two multiply-adds start per cycle: a tile of r x v takes max(r v, r + v) / 2 cycles per column, few
+// accumulators cannot cover the latency of 4 cycles, and X comes from L2 at about 40 bytes a cycle.
+constexpr double tile_efficiency(Isa isa, int rows, int vectors) {
   const double fmas = rows * vectors, loads = rows + vectors, latency = 8;
+  const double from_l2 = 4.0 * lanes_of(isa) * vectors / 20;
   double slots = fmas > loads ? fmas : loads;
   slots = slots > latency ? slots : latency;
-  return 0.85 * fmas / slots;
+  slots = slots > from_l2 ? slots : from_l2;
+  return (isa == kAvx512 ? 0.9 : 0.8) * fmas / slots;
 }
 
-constexpr KernelInfo tile(std::string_view name, Isa isa, int step, int rows, int cols, SpmmFn run) {
-  const int lanes = isa == kScalar ? 4 : (isa == kAvx2 ? 8 : 16);
+constexpr KernelInfo tile(std::string_view name, Isa isa, int rows, int cols, SpmmFn run) {
   return {.name = name,
           .isa = isa,
-          .block_cols_step = step,
           .tile_rows = rows,
           .tile_cols = cols,
           .x_in_place = true,
           .run = run,
           .pack_x = pack_x_for(isa),
-          .cost = {.efficiency = tile_efficiency(rows, cols / lanes), .unit_ns = step == 4 ? 0.8 : 1.2, .tile_ns = 8}};
+          .cost = {.efficiency = tile_efficiency(isa, rows, cols / lanes_of(isa)), .unit_ns = 0.4, .tile_ns = 8}};
+}
+
+// Each multiply-add loads its own X; a step of 4 rows loads 4 weights and their columns beside (slices.hpp).
+constexpr KernelInfo slices(std::string_view name, Isa isa, int cols, SpmmFn run) {
+  const int vectors = cols / lanes_of(isa);
+  KernelInfo row = tile(name, isa, 64, cols, run);
+  row.layout = PackedLayout::kSlices;
+  row.x_in_place = false;
+  row.cost = {.efficiency = 0.66 * vectors / (vectors + 1.25), .unit_ns = 0, .tile_ns = 400};
+  return row;
 }
 
 constexpr KernelInfo canonical(std::string_view name, Isa isa, int cols_of_block, int rows, int cols, SpmmFn run) {
-  KernelInfo row = tile(name, isa, cols_of_block, rows, cols, run);
+  KernelInfo row = tile(name, isa, rows, cols, run);
+  row.block_cols_step = cols_of_block;
   row.layout = PackedLayout::kCanonical;
   return row;
 }
@@ -56,76 +69,69 @@ constexpr KernelInfo vector(std::string_view name, Isa isa, int step, int rows, 
           .cost = {.efficiency = 0.4, .unit_ns = 0.8, .tile_ns = 15}};
 }
 
+// Two operations per gathered element, of which about one arrives per cycle.
+constexpr KernelInfo vector_slices(std::string_view name, Isa isa, SpmmFn run) {
+  KernelInfo row = vector(name, isa, 1, 64, run);
+  row.layout = PackedLayout::kSlices;
+  row.cost = {.efficiency = isa == kAvx2 ? 0.06 : 0.04, .unit_ns = 0, .tile_ns = 200};
+  return row;
+}
+
 constexpr KernelInfo kRows[] = {
-    tile("spmm_f32_blk1x4_1x1v_scalar", kScalar, 4, 1, 4, spmm_f32_blk1x4_1x1v_scalar),
-    tile("spmm_f32_blk1x1_1x1v_scalar", kScalar, 1, 1, 4, spmm_f32_blk1x1_1x1v_scalar),
-    tile("spmm_f32_blk1x4_1x4v_scalar", kScalar, 4, 1, 16, spmm_f32_blk1x4_1x4v_scalar),
-    tile("spmm_f32_blk1x1_1x4v_scalar", kScalar, 1, 1, 16, spmm_f32_blk1x1_1x4v_scalar),
-    tile("spmm_f32_blk2x4_2x1v_scalar", kScalar, 4, 2, 4, spmm_f32_blk2x4_2x1v_scalar),
-    tile("spmm_f32_blk2x1_2x1v_scalar", kScalar, 1, 2, 4, spmm_f32_blk2x1_2x1v_scalar),
-    tile("spmm_f32_blk2x4_2x4v_scalar", kScalar, 4, 2, 16, spmm_f32_blk2x4_2x4v_scalar),
-    tile("spmm_f32_blk2x1_2x4v_scalar", kScalar, 1, 2, 16, spmm_f32_blk2x1_2x4v_scalar),
-    tile("spmm_f32_blk4x4_4x1v_scalar", kScalar, 4, 4, 4, spmm_f32_blk4x4_4x1v_scalar),
-    tile("spmm_f32_blk4x1_4x1v_scalar", kScalar, 1, 4, 4, spmm_f32_blk4x1_4x1v_scalar),
-    tile("spmm_f32_blk4x4_4x2v_scalar", kScalar, 4, 4, 8, spmm_f32_blk4x4_4x2v_scalar),
-    tile("spmm_f32_blk4x1_4x2v_scalar", kScalar, 1, 4, 8, spmm_f32_blk4x1_4x2v_scalar),
-    tile("spmm_f32_blk8x4_8x1v_scalar", kScalar, 4, 8, 4, spmm_f32_blk8x4_8x1v_scalar),
-    tile("spmm_f32_blk8x1_8x1v_scalar", kScalar, 1, 8, 4, spmm_f32_blk8x1_8x1v_scalar),
+    tile("spmm_f32_blk1x1_1x1v_scalar", kScalar, 1, 4, spmm_f32_blk1x1_1x1v_scalar),
+    tile("spmm_f32_blk1x1_1x4v_scalar", kScalar, 1, 16, spmm_f32_blk1x1_1x4v_scalar),
+    tile("spmm_f32_blk2x1_2x1v_scalar", kScalar, 2, 4, spmm_f32_blk2x1_2x1v_scalar),
+    tile("spmm_f32_blk2x1_2x4v_scalar", kScalar, 2, 16, spmm_f32_blk2x1_2x4v_scalar),
+    tile("spmm_f32_blk4x1_4x1v_scalar", kScalar, 4, 4, spmm_f32_blk4x1_4x1v_scalar),
+    tile("spmm_f32_blk4x1_4x2v_scalar", kScalar, 4, 8, spmm_f32_blk4x1_4x2v_scalar),
+    tile("spmm_f32_blk8x1_8x1v_scalar", kScalar, 8, 4, spmm_f32_blk8x1_8x1v_scalar),
+    slices("spmm_f32_csr64x1_4x1v_scalar", kScalar, 4, spmm_f32_csr64x1_4x1v_scalar),
+    slices("spmm_f32_csr64x1_4x2v_scalar", kScalar, 8, spmm_f32_csr64x1_4x2v_scalar),
     vector("spmv_f32_blk4x4_4x1_scalar", kScalar, 4, 4, spmv_f32_blk4x4_4x1_scalar),
     vector("spmv_f32_blk4x1_4x1_scalar", kScalar, 1, 4, spmv_f32_blk4x1_4x1_scalar),
     vector("spmv_f32_blk8x4_8x1_scalar", kScalar, 4, 8, spmv_f32_blk8x4_8x1_scalar),
     vector("spmv_f32_blk8x1_8x1_scalar", kScalar, 1, 8, spmv_f32_blk8x1_8x1_scalar),
     vector("spmv_f32_blk16x4_16x1_scalar", kScalar, 4, 16, spmv_f32_blk16x4_16x1_scalar),
     vector("spmv_f32_blk16x1_16x1_scalar", kScalar, 1, 16, spmv_f32_blk16x1_16x1_scalar),
-    tile("spmm_f32_blk1x4_1x1v_avx2", kAvx2, 4, 1, 8, spmm_f32_blk1x4_1x1v_avx2),
-    tile("spmm_f32_blk1x1_1x1v_avx2", kAvx2, 1, 1, 8, spmm_f32_blk1x1_1x1v_avx2),
-    tile("spmm_f32_blk1x4_1x8v_avx2", kAvx2, 4, 1, 64, spmm_f32_blk1x4_1x8v_avx2),
-    tile("spmm_f32_blk1x1_1x8v_avx2", kAvx2, 1, 1, 64, spmm_f32_blk1x1_1x8v_avx2),
-    tile("spmm_f32_blk2x4_2x1v_avx2", kAvx2, 4, 2, 8, spmm_f32_blk2x4_2x1v_avx2),
-    tile("spmm_f32_blk2x1_2x1v_avx2", kAvx2, 1, 2, 8, spmm_f32_blk2x1_2x1v_avx2),
-    tile("spmm_f32_blk2x4_2x4v_avx2", kAvx2, 4, 2, 32, spmm_f32_blk2x4_2x4v_avx2),
-    tile("spmm_f32_blk2x1_2x4v_avx2", kAvx2, 1, 2, 32, spmm_f32_blk2x1_2x4v_avx2),
-    tile("spmm_f32_blk4x4_4x1v_avx2", kAvx2, 4, 4, 8, spmm_f32_blk4x4_4x1v_avx2),
-    tile("spmm_f32_blk4x1_4x1v_avx2", kAvx2, 1, 4, 8, spmm_f32_blk4x1_4x1v_avx2),
-    tile("spmm_f32_blk4x4_4x2v_avx2", kAvx2, 4, 4, 16, spmm_f32_blk4x4_4x2v_avx2),
-    tile("spmm_f32_blk4x1_4x2v_avx2", kAvx2, 1, 4, 16, spmm_f32_blk4x1_4x2v_avx2),
-    tile("spmm_f32_blk4x4_4x3v_avx2", kAvx2, 4, 4, 24, spmm_f32_blk4x4_4x3v_avx2),
-    tile("spmm_f32_blk4x1_4x3v_avx2", kAvx2, 1, 4, 24, spmm_f32_blk4x1_4x3v_avx2),
-    tile("spmm_f32_blk8x4_8x1v_avx2", kAvx2, 4, 8, 8, spmm_f32_blk8x4_8x1v_avx2),
-    tile("spmm_f32_blk8x1_8x1v_avx2", kAvx2, 1, 8, 8, spmm_f32_blk8x1_8x1v_avx2),
+    tile("spmm_f32_blk1x1_1x1v_avx2", kAvx2, 1, 8, spmm_f32_blk1x1_1x1v_avx2),
+    tile("spmm_f32_blk1x1_1x8v_avx2", kAvx2, 1, 64, spmm_f32_blk1x1_1x8v_avx2),
+    tile("spmm_f32_blk2x1_2x1v_avx2", kAvx2, 2, 8, spmm_f32_blk2x1_2x1v_avx2),
+    tile("spmm_f32_blk2x1_2x4v_avx2", kAvx2, 2, 32, spmm_f32_blk2x1_2x4v_avx2),
+    tile("spmm_f32_blk4x1_4x1v_avx2", kAvx2, 4, 8, spmm_f32_blk4x1_4x1v_avx2),
+    tile("spmm_f32_blk4x1_4x2v_avx2", kAvx2, 4, 16, spmm_f32_blk4x1_4x2v_avx2),
+    tile("spmm_f32_blk4x1_4x3v_avx2", kAvx2, 4, 24, spmm_f32_blk4x1_4x3v_avx2),
+    tile("spmm_f32_blk8x1_8x1v_avx2", kAvx2, 8, 8, spmm_f32_blk8x1_8x1v_avx2),
+    slices("spmm_f32_csr64x1_4x1v_avx2", kAvx2, 8, spmm_f32_csr64x1_4x1v_avx2),
+    slices("spmm_f32_csr64x1_4x2v_avx2", kAvx2, 16, spmm_f32_csr64x1_4x2v_avx2),
+    slices("spmm_f32_csr64x1_4x3v_avx2", kAvx2, 24, spmm_f32_csr64x1_4x3v_avx2),
+    vector_slices("spmv_f32_csr64x1_4x2_avx2", kAvx2, spmv_f32_csr64x1_4x2_avx2),
+    vector("spmv_f32_blk4x2_4x1_avx2", kAvx2, 2, 4, spmv_f32_blk4x2_4x1_avx2),
+    vector("spmv_f32_blk4x1_4x1_avx2", kAvx2, 1, 4, spmv_f32_blk4x1_4x1_avx2),
     vector("spmv_f32_blk8x4_8x1_avx2", kAvx2, 4, 8, spmv_f32_blk8x4_8x1_avx2),
     vector("spmv_f32_blk8x1_8x1_avx2", kAvx2, 1, 8, spmv_f32_blk8x1_8x1_avx2),
     vector("spmv_f32_blk16x4_16x1_avx2", kAvx2, 4, 16, spmv_f32_blk16x4_16x1_avx2),
     vector("spmv_f32_blk16x1_16x1_avx2", kAvx2, 1, 16, spmv_f32_blk16x1_16x1_avx2),
-    tile("spmm_f32_blk1x4_1x1v_avx512", kAvx512, 4, 1, 16, spmm_f32_blk1x4_1x1v_avx512),
-    tile("spmm_f32_blk1x1_1x1v_avx512", kAvx512, 1, 1, 16, spmm_f32_blk1x1_1x1v_avx512),
-    tile("spmm_f32_blk1x4_1x4v_avx512", kAvx512, 4, 1, 64, spmm_f32_blk1x4_1x4v_avx512),
-    tile("spmm_f32_blk1x1_1x4v_avx512", kAvx512, 1, 1, 64, spmm_f32_blk1x1_1x4v_avx512),
-    tile("spmm_f32_blk1x4_1x8v_avx512", kAvx512, 4, 1, 128, spmm_f32_blk1x4_1x8v_avx512),
-    tile("spmm_f32_blk1x1_1x8v_avx512", kAvx512, 1, 1, 128, spmm_f32_blk1x1_1x8v_avx512),
-    tile("spmm_f32_blk2x4_2x1v_avx512", kAvx512, 4, 2, 16, spmm_f32_blk2x4_2x1v_avx512),
-    tile("spmm_f32_blk2x1_2x1v_avx512", kAvx512, 1, 2, 16, spmm_f32_blk2x1_2x1v_avx512),
-    tile("spmm_f32_blk2x4_2x4v_avx512", kAvx512, 4, 2, 64, spmm_f32_blk2x4_2x4v_avx512),
-    tile("spmm_f32_blk2x1_2x4v_avx512", kAvx512, 1, 2, 64, spmm_f32_blk2x1_2x4v_avx512),
-    tile("spmm_f32_blk2x4_2x8v_avx512", kAvx512, 4, 2, 128, spmm_f32_blk2x4_2x8v_avx512),
-    tile("spmm_f32_blk2x1_2x8v_avx512", kAvx512, 1, 2, 128, spmm_f32_blk2x1_2x8v_avx512),
-    tile("spmm_f32_blk4x4_4x1v_avx512", kAvx512, 4, 4, 16, spmm_f32_blk4x4_4x1v_avx512),
-    tile("spmm_f32_blk4x1_4x1v_avx512", kAvx512, 1, 4, 16, spmm_f32_blk4x1_4x1v_avx512),
-    tile("spmm_f32_blk4x4_4x2v_avx512", kAvx512, 4, 4, 32, spmm_f32_blk4x4_4x2v_avx512),
-    tile("spmm_f32_blk4x1_4x2v_avx512", kAvx512, 1, 4, 32, spmm_f32_blk4x1_4x2v_avx512),
-    tile("spmm_f32_blk4x4_4x4v_avx512", kAvx512, 4, 4, 64, spmm_f32_blk4x4_4x4v_avx512),
-    tile("spmm_f32_blk4x1_4x4v_avx512", kAvx512, 1, 4, 64, spmm_f32_blk4x1_4x4v_avx512),
-    tile("spmm_f32_blk4x4_4x6v_avx512", kAvx512, 4, 4, 96, spmm_f32_blk4x4_4x6v_avx512),
-    tile("spmm_f32_blk4x1_4x6v_avx512", kAvx512, 1, 4, 96, spmm_f32_blk4x1_4x6v_avx512),
-    tile("spmm_f32_blk8x4_8x1v_avx512", kAvx512, 4, 8, 16, spmm_f32_blk8x4_8x1v_avx512),
-    tile("spmm_f32_blk8x1_8x1v_avx512", kAvx512, 1, 8, 16, spmm_f32_blk8x1_8x1v_avx512),
-    tile("spmm_f32_blk8x4_8x2v_avx512", kAvx512, 4, 8, 32, spmm_f32_blk8x4_8x2v_avx512),
-    tile("spmm_f32_blk8x1_8x2v_avx512", kAvx512, 1, 8, 32, spmm_f32_blk8x1_8x2v_avx512),
-    tile("spmm_f32_blk8x4_8x3v_avx512", kAvx512, 4, 8, 48, spmm_f32_blk8x4_8x3v_avx512),
-    tile("spmm_f32_blk8x1_8x3v_avx512", kAvx512, 1, 8, 48, spmm_f32_blk8x1_8x3v_avx512),
-    tile("spmm_f32_blk16x4_16x1v_avx512", kAvx512, 4, 16, 16, spmm_f32_blk16x4_16x1v_avx512),
-    tile("spmm_f32_blk16x1_16x1v_avx512", kAvx512, 1, 16, 16, spmm_f32_blk16x1_16x1v_avx512),
-    vector("spmv_f32_blk8x4_8x1_avx512", kAvx512, 4, 8, spmv_f32_blk8x4_8x1_avx512),
+    tile("spmm_f32_blk1x1_1x1v_avx512", kAvx512, 1, 16, spmm_f32_blk1x1_1x1v_avx512),
+    tile("spmm_f32_blk1x1_1x4v_avx512", kAvx512, 1, 64, spmm_f32_blk1x1_1x4v_avx512),
+    tile("spmm_f32_blk1x1_1x8v_avx512", kAvx512, 1, 128, spmm_f32_blk1x1_1x8v_avx512),
+    tile("spmm_f32_blk2x1_2x1v_avx512", kAvx512, 2, 16, spmm_f32_blk2x1_2x1v_avx512),
+    tile("spmm_f32_blk2x1_2x4v_avx512", kAvx512, 2, 64, spmm_f32_blk2x1_2x4v_avx512),
+    tile("spmm_f32_blk2x1_2x8v_avx512", kAvx512, 2, 128, spmm_f32_blk2x1_2x8v_avx512),
+    tile("spmm_f32_blk4x1_4x1v_avx512", kAvx512, 4, 16, spmm_f32_blk4x1_4x1v_avx512),
+    tile("spmm_f32_blk4x1_4x2v_avx512", kAvx512, 4, 32, spmm_f32_blk4x1_4x2v_avx512),
+    tile("spmm_f32_blk4x1_4x4v_avx512", kAvx512, 4, 64, spmm_f32_blk4x1_4x4v_avx512),
+    tile("spmm_f32_blk4x1_4x6v_avx512", kAvx512, 4, 96, spmm_f32_blk4x1_4x6v_avx512),
+    tile("spmm_f32_blk8x1_8x1v_avx512", kAvx512, 8, 16, spmm_f32_blk8x1_8x1v_avx512),
+    tile("spmm_f32_blk8x1_8x2v_avx512", kAvx512, 8, 32, spmm_f32_blk8x1_8x2v_avx512),
+    tile("spmm_f32_blk8x1_8x3v_avx512", kAvx512, 8, 48, spmm_f32_blk8x1_8x3v_avx512),
+    tile("spmm_f32_blk16x1_16x1v_avx512", kAvx512, 16, 16, spmm_f32_blk16x1_16x1v_avx512),
+    slices("spmm_f32_csr64x1_4x1v_avx512", kAvx512, 16, spmm_f32_csr64x1_4x1v_avx512),
+    slices("spmm_f32_csr64x1_4x2v_avx512", kAvx512, 32, spmm_f32_csr64x1_4x2v_avx512),
+    slices("spmm_f32_csr64x1_4x4v_avx512", kAvx512, 64, spmm_f32_csr64x1_4x4v_avx512),
+    vector_slices("spmv_f32_csr64x1_4x4_avx512", kAvx512, spmv_f32_csr64x1_4x4_avx512),
+    vector("spmv_f32_blk4x4_4x1_avx512", kAvx512, 4, 4, spmv_f32_blk4x4_4x1_avx512),
+    vector("spmv_f32_blk4x1_4x1_avx512", kAvx512, 1, 4, spmv_f32_blk4x1_4x1_avx512),
+    vector("spmv_f32_blk8x2_8x1_avx512", kAvx512, 2, 8, spmv_f32_blk8x2_8x1_avx512),
     vector("spmv_f32_blk8x1_8x1_avx512", kAvx512, 1, 8, spmv_f32_blk8x1_8x1_avx512),
     vector("spmv_f32_blk16x4_16x1_avx512", kAvx512, 4, 16, spmv_f32_blk16x4_16x1_avx512),
     vector("spmv_f32_blk16x1_16x1_avx512", kAvx512, 1, 16, spmv_f32_blk16x1_16x1_avx512),

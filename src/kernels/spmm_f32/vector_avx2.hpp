@@ -21,6 +21,25 @@ struct Vector256 {
   static void store(float* p, Reg v) { _mm256_storeu_ps(p, v); }
   static Reg load_first(const float* p, int lanes) { return _mm256_maskload_ps(p, first_lanes_avx2(lanes)); }
   static void store_first(float* p, Reg v, int lanes) { store_first_avx2(p, v, lanes); }
+  // kLanes / R values, each R times.
+  template <int R>
+  static Reg spread(const float* p) {
+    static_assert(R == 4);
+    return _mm256_permutevar8x32_ps(
+        _mm256_castps128_ps256(_mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))),
+        _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
+  }
+  static Reg gather(const float* base, const std::uint16_t* index) {
+    const __m128i words = _mm_loadu_si128(reinterpret_cast<const __m128i*>(index));
+    return _mm256_i32gather_ps(base, _mm256_cvtepu16_epi32(words), sizeof(float));
+  }
+  // `lanes` is even.
+  static Reg gather_first(const float* base, const std::uint16_t* index, int lanes) {
+    const __m128i words = _mm_setr_epi32(pair_at(index, 0, lanes), pair_at(index, 2, lanes), pair_at(index, 4, lanes),
+                                         pair_at(index, 6, lanes));
+    return _mm256_mask_i32gather_ps(zero(), base, _mm256_cvtepu16_epi32(words),
+                                    _mm256_castsi256_ps(first_lanes_avx2(lanes)), sizeof(float));
+  }
   // Rounded to nearest even; a NaN stays one.
   static void store_bf16(std::uint16_t* p, Reg v) {
     const __m256i word = _mm256_castps_si256(v);
@@ -56,6 +75,9 @@ struct Vector256 {
   static void transpose(Reg (&rows)[8]) { transpose_avx2(rows); }
 
  private:
+  static int pair_at(const std::uint16_t* index, int at, int lanes) {
+    return at < lanes ? index[at] | index[at + 1] << 16 : 0;
+  }
   static Reg power_of_two(__m256i exponent) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(exponent, _mm256_set1_epi32(127)), 23));
   }

@@ -19,6 +19,26 @@ struct Vector512 {
   static void store(float* p, Reg v) { _mm512_storeu_ps(p, v); }
   static Reg load_first(const float* p, int lanes) { return _mm512_maskz_loadu_ps(first(lanes), p); }
   static void store_first(float* p, Reg v, int lanes) { _mm512_mask_storeu_ps(p, first(lanes), v); }
+  // kLanes / R values, each R times.
+  template <int R>
+  static Reg spread(const float* p) {
+    static_assert(R == 4 || R == 8);
+    if constexpr (R == 4)
+      return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3),
+                                   _mm512_castps128_ps512(_mm_loadu_ps(p)));
+    else
+      return _mm512_permutexvar_ps(
+          _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1),
+          _mm512_castps128_ps512(_mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))));
+  }
+  static Reg gather(const float* base, const std::uint16_t* index) {
+    const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index));
+    return _mm512_i32gather_ps(_mm512_cvtepu16_epi32(words), base, sizeof(float));
+  }
+  static Reg gather_first(const float* base, const std::uint16_t* index, int lanes) {
+    const __m256i words = _mm256_maskz_loadu_epi16(first(lanes), index);
+    return _mm512_mask_i32gather_ps(zero(), first(lanes), _mm512_cvtepu16_epi32(words), base, sizeof(float));
+  }
   // Rounded to nearest even; a NaN stays one.
   static void store_bf16(std::uint16_t* p, Reg v) {
     const __m512i word = _mm512_castps_si512(v);

@@ -4,6 +4,7 @@
 //
 // Bound by reading W once: R values per broadcast. Sums of columns k mod 4 (with bf16, of pairs) are kept apart, so
 // that four multiply-adds are under way, and joined at the end: the bits differ from the tile kernels, within rounding.
+// Where a block has fewer rows than a vector has lanes, a vector takes several columns (run_spread_strips).
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,7 @@
 #include "kernels/spmm_f32/activation.hpp"
 #include "kernels/spmm_f32/dwords.hpp"
 #include "kernels/spmm_f32/epilogue.hpp"
+#include "kernels/spmm_f32/prefetch.hpp"
 #include "kernels/spmm_f32/stored.hpp"
 
 namespace espalier::kernels {
@@ -98,6 +100,7 @@ inline void run_vector_strips(const SpmmArgs& args) {
       for (int v = 0; v < A; ++v) acc[s][v] = V::zero();
     const auto add_column = [&](int sum, const float* weights, const float* x) {
       const typename D::Operand xs = D::broadcast(x);
+      prefetch_weights(weights);
 #pragma GCC unroll 4
       for (int v = 0; v < A; ++v) acc[sum][v] = D::multiply_add(D::load(weights + v * V::kLanes), xs, acc[sum][v]);
     };
@@ -130,6 +133,50 @@ inline void run_vector_strips(const SpmmArgs& args) {
       finish_integer_column<V>(args, sums, row, rows);
     else
       finish_column<V>(args, sums, row, rows);
+  }
+}
+
+// Strips of R rows, less than V::kLanes: a vector holds R rows of P = kLanes / R columns one after another, and meets P
+// elements of x, each R times. Blocks a multiple of P columns wide.
+template <typename V, int R>
+inline void run_spread_strips(const SpmmArgs& args) {
+  constexpr std::int64_t kLanes = V::kLanes, kColumns = kLanes / R;
+  const std::int64_t strips_per_block = args.block_rows / R, block_values = args.block_cols * R;
+  const std::int32_t vectors = args.block_cols / static_cast<std::int32_t>(kColumns);
+  const float* const x = static_cast<const float*>(args.x);
+  for (std::int64_t strip = args.first_strip; strip < args.last_strip; ++strip) {
+    const std::int64_t block_row = strip / strips_per_block;
+    const std::int64_t first = args.starts[block_row], last = args.starts[block_row + 1];
+    const std::int64_t strip_start = first * strips_per_block + (strip % strips_per_block) * (last - first);
+    const float* w = static_cast<const float*>(args.values) + strip_start * block_values;
+    typename V::Reg acc[4] = {V::zero(), V::zero(), V::zero(), V::zero()};
+    const auto add = [&](int sum, const float* columns) {
+      prefetch_weights(w);
+      acc[sum] = V::fma(V::load(w), V::template spread<R>(columns), acc[sum]);
+      w += kLanes;
+    };
+    std::int64_t unit = first;
+    if (vectors == 1) {
+      for (; unit + 4 <= last; unit += 4)
+#pragma GCC unroll 4
+        for (int s = 0; s < 4; ++s) add(s, x + args.columns[unit + s]);
+      for (; unit < last; ++unit) add(0, x + args.columns[unit]);
+    } else if (vectors % 4 == 0) {
+      for (; unit < last; ++unit)
+        for (std::int32_t vector = 0; vector < vectors; vector += 4)
+#pragma GCC unroll 4
+          for (int s = 0; s < 4; ++s) add(s, x + args.columns[unit] + (vector + s) * kColumns);
+    } else {
+      for (; unit < last; ++unit)
+        for (std::int32_t vector = 0; vector < vectors; ++vector)
+          add(vector & 1, x + args.columns[unit] + vector * kColumns);
+    }
+    alignas(64) float lanes[kLanes];
+    V::store(lanes, V::add(V::add(acc[0], acc[1]), V::add(acc[2], acc[3])));
+    float sums[R] = {};
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) sums[lane % R] += lanes[lane];
+    const std::int64_t row = strip * R;
+    finish_column<V>(args, sums, row, args.rows - row < R ? args.rows - row : R);
   }
 }
 
