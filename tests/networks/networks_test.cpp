@@ -56,6 +56,34 @@ INSTANTIATE_TEST_SUITE_P(Trained, Cifar,
                                          Accuracy{"resnet56_cifar10.onnx", 93.39}),
                          [](const auto& test) { return std::string(test.param.file).substr(0, 8); });
 
+// Batches in which planes of different layers hold different numbers of images, and odd ones.
+TEST(SparseResidual, GivesAnImageTheSameLogitsInEveryBatch) {
+  constexpr std::int64_t kPixels = 28 * 28, kMost = 64;
+  Tensor images(DType::kF32, {kMost, 1, 28, 28});
+  for (std::int64_t i = 0; i < kMost * kPixels; ++i)
+    images.values<float>()[static_cast<std::size_t>(i)] = static_cast<float>((i * 7919) % 1009) / 500.0F - 1.0F;
+  for (const char* file : {"dense.onnx", "block8x8_half.onnx", "nm24.onnx", "block16x4_quarter.onnx"}) {
+    std::vector<float> alone;
+    for (const std::int64_t batch : {1, 7, 8, 64}) {
+      SCOPED_TRACE(testing::Message() << file << " batch " << batch);
+      auto plan = compile_file(std::string(ESPALIER_SOURCE_DIR "/examples/fashion_mnist/") + file, batch);
+      ASSERT_TRUE(plan) << plan.error().message;
+      Session session(*plan);
+      std::vector<float> logits;
+      for (std::int64_t first = 0; first + batch <= (batch == 1 ? 8 : batch); first += batch) {
+        const Tensor part =
+            Tensor::view(DType::kF32, {batch, 1, 28, 28}, images.values<float>().data() + first * kPixels);
+        auto outputs = session.run({{"image", part}});
+        ASSERT_TRUE(outputs) << outputs.error().message;
+        const auto values = (*outputs)[0].tensor.values<float>();
+        logits.insert(logits.end(), values.begin(), values.end());
+      }
+      if (batch == 1) alone = logits;
+      for (std::size_t i = 0; i < std::min(alone.size(), logits.size()); ++i) ASSERT_NEAR(logits[i], alone[i], 2e-4);
+    }
+  }
+}
+
 TEST(Inception, MatchesTheProbabilitiesOfItsOrigin) {
   const std::string model = data_path("models/inception_v3_5class.onnx");
   if (!std::filesystem::exists(model)) GTEST_SKIP() << "no " << model;
