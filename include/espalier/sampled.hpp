@@ -1,6 +1,8 @@
 // Values at a pattern: what training and attention need beside the product.
 //
 //   sampled_matmul   dW = alpha dY X^T + beta dW at the kept entries alone: the gradient of W in Y = W X, or Q K^T
+//   softmax_rows     of the kept entries of each row
+//   row_sums, block_sums
 //
 // A pattern is a sparse matrix whose values are not read and may be absent. Values are f32, in the pattern's own
 // layout: [kept blocks, r, c], [kept] or [rows, groups * N]. Entries of ragged blocks outside the matrix become 0.
@@ -58,5 +60,22 @@ Status sampled_matmul(const Matrix& pattern, const ConstMatrix& dy, const ConstM
   if (!plan) return tl::unexpected<Error>(std::move(plan).error());
   return plan->run(dy, x, dw);
 }
+
+// In place, along each row of the matrix over its kept entries: values = softmax(scale values), the largest subtracted
+// first. Rows that keep nothing stay so; -infinity becomes 0; a NaN, or nothing but -infinity, makes its row NaN.
+// Errors of these: those of validate() for the pattern, kInvalidArgument for a length that does not fit.
+ESPALIER_API Status softmax_rows(const BlockSparse& pattern, std::span<float> values, float scale = 1,
+                                 Executor& executor = default_executor());
+ESPALIER_API Status softmax_rows(const Csr& pattern, std::span<float> values, float scale = 1,
+                                 Executor& executor = default_executor());
+
+// sums[i] of row i: `rows` sums, 0 where nothing is kept.
+ESPALIER_API Status row_sums(const BlockSparse& pattern, std::span<const float> values, std::span<float> sums,
+                             Executor& executor = default_executor());
+ESPALIER_API Status row_sums(const Csr& pattern, std::span<const float> values, std::span<float> sums,
+                             Executor& executor = default_executor());
+// sums[u] of kept block u, as far as it lies inside the matrix.
+ESPALIER_API Status block_sums(const BlockSparse& pattern, std::span<const float> values, std::span<float> sums,
+                               Executor& executor = default_executor());
 
 }  // namespace espalier

@@ -69,20 +69,7 @@ Result<SampledPlan> finish_plan(std::shared_ptr<Impl> impl, const SampledOptions
   return SampledPlan(std::move(impl));
 }
 
-Status check_shape(const Extent& e, std::int64_t features, std::int64_t n, DataOrder order, char letter) {
-  const bool tokens = order == DataOrder::kTokens;
-  if ((tokens ? e.cols : e.rows) == features && (tokens ? e.rows : e.cols) == n) return {};
-  return fail(ErrorCode::kInvalidArgument, "sampled matmul: {} is {} x {}, expected {} with {} = {} and n = {}", e.name,
-              e.rows, e.cols, tokens ? std::string("n x ") + letter : std::string(1, letter) + " x n", letter, features,
-              n);
-}
-
-}  // namespace
-
-Result<SampledPlan> plan_sampled_matmul(const BlockSparse& pattern, const SampledOptions& options) {
-  ESPALIER_ASSIGN(const BlockSparse matrix,
-                  with_values(pattern, {pattern.kept_blocks(), pattern.block.rows, pattern.block.cols}));
-  ESPALIER_TRY(validate(matrix));
+Result<SampledPlan> plan_blocks(const BlockSparse& matrix, const SampledOptions& options) {
   ESPALIER_TRY(check_limit(matrix.kept_blocks(), matrix.block_columns()));
   auto impl = std::make_shared<Impl>();
   impl->rows = matrix.rows;
@@ -94,16 +81,38 @@ Result<SampledPlan> plan_sampled_matmul(const BlockSparse& pattern, const Sample
   return finish_plan(std::move(impl), options);
 }
 
-Result<SampledPlan> plan_sampled_matmul(const Csr& pattern, const SampledOptions& options) {
+Status check_shape(const Extent& e, std::int64_t features, std::int64_t n, DataOrder order, char letter) {
+  const bool tokens = order == DataOrder::kTokens;
+  if ((tokens ? e.cols : e.rows) == features && (tokens ? e.rows : e.cols) == n) return {};
+  return fail(ErrorCode::kInvalidArgument, "sampled matmul: {} is {} x {}, expected {} with {} = {} and n = {}", e.name,
+              e.rows, e.cols, tokens ? std::string("n x ") + letter : std::string(1, letter) + " x n", letter, features,
+              n);
+}
+
+}  // namespace
+
+Result<BlockSparse> checked_pattern(const BlockSparse& pattern) {
+  ESPALIER_ASSIGN(BlockSparse matrix,
+                  with_values(pattern, {pattern.kept_blocks(), pattern.block.rows, pattern.block.cols}));
+  ESPALIER_TRY(validate(matrix));
+  return matrix;
+}
+
+Result<BlockSparse> checked_pattern(const Csr& pattern) {
   ESPALIER_ASSIGN(const Csr matrix, with_values(pattern, {pattern.cols_of.size()}));
   ESPALIER_TRY(validate(matrix));
-  ESPALIER_TRY(check_limit(matrix.cols_of.size(), matrix.cols));
-  auto impl = std::make_shared<Impl>();
-  impl->rows = matrix.rows;
-  impl->cols = matrix.cols;
-  impl->starts = narrow(matrix.row_starts);
-  impl->columns = narrow(matrix.cols_of);
-  return finish_plan(std::move(impl), options);
+  return BlockSparse{matrix.rows,       matrix.cols,    {1, 1},
+                     matrix.row_starts, matrix.cols_of, matrix.values.reshaped({matrix.cols_of.size(), 1, 1})};
+}
+
+Result<SampledPlan> plan_sampled_matmul(const BlockSparse& pattern, const SampledOptions& options) {
+  ESPALIER_ASSIGN(const BlockSparse matrix, checked_pattern(pattern));
+  return plan_blocks(matrix, options);
+}
+
+Result<SampledPlan> plan_sampled_matmul(const Csr& pattern, const SampledOptions& options) {
+  ESPALIER_ASSIGN(const BlockSparse matrix, checked_pattern(pattern));
+  return plan_blocks(matrix, options);
 }
 
 Result<SampledPlan> plan_sampled_matmul(const NmSparse& pattern, const SampledOptions& options) {

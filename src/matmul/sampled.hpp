@@ -23,6 +23,10 @@ struct SampledPlan::Impl {
   std::int64_t value_count() const { return units() * block.rows * block.cols; }
 };
 
+// A valid pattern as blocks, with values of the right shape but perhaps without memory. Errors: those of validate().
+Result<BlockSparse> checked_pattern(const BlockSparse& pattern);
+Result<BlockSparse> checked_pattern(const Csr& pattern);  // of 1 x 1
+
 // Shapes were checked.
 void run_sampled(const SampledPlan::Impl& plan, const ConstMatrix& dy, const ConstMatrix& x, float* dw,
                  Executor& executor);

@@ -1,0 +1,11 @@
+#include "kernels/softmax/softmax.hpp"
+#include "kernels/softmax/softmax_loop.hpp"
+#include "kernels/spmm_f32/vector_scalar.hpp"
+
+namespace espalier::kernels {
+
+void softmax_f32_row_1v_scalar(float* row, std::int64_t count, float scale) {
+  softmax_row<VectorBaseline>(row, count, scale);
+}
+
+}  // namespace espalier::kernels
