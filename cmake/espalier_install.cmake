@@ -8,7 +8,7 @@ if(NOT ESPALIER_SHARED_LIBS)
 endif()
 
 # The headers of espalier::matmul are those of its floors; the full library adds the rest.
-set(matmul_headers activation cpu executor export files machine mask matmul sampled sparse status tensor types version)
+set(matmul_headers activation cpu executor export files grouped machine mask matmul sampled sparse status tensor types version)
 file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/espalier/*)
 set(matmul_files ${public_headers})
 set(full_files ${public_headers})
