@@ -21,17 +21,18 @@ std::string MatmulPlan::explain() const {
   if (impl.choice.dense && impl.choice.sparse_ms > 0) text += fmt::format(" (sparse {:.4f} ms)", impl.choice.sparse_ms);
   if (!impl.choice.dense && impl.choice.dense_ms > 0) text += fmt::format(" (dense {:.4f} ms)", impl.choice.dense_ms);
   text += "\n";
-  // What was modelled first, nearest the choice on top; then what could not run.
+  // What was modelled, nearest the choice on top; what could not run is only counted: rejected() has the reasons.
   std::vector<RejectedCandidate> rejected = impl.choice.rejected;
-  std::stable_sort(rejected.begin(), rejected.end(), [](const RejectedCandidate& a, const RejectedCandidate& b) {
-    const bool a_modelled = a.predicted_ms > 0, b_modelled = b.predicted_ms > 0;
-    return a_modelled != b_modelled ? a_modelled : a.predicted_ms < b.predicted_ms;
+  const auto modelled = std::stable_partition(rejected.begin(), rejected.end(),
+                                              [](const RejectedCandidate& c) { return c.predicted_ms > 0; });
+  std::stable_sort(rejected.begin(), modelled, [](const RejectedCandidate& a, const RejectedCandidate& b) {
+    return a.predicted_ms < b.predicted_ms;
   });
-  for (const RejectedCandidate& candidate : rejected) {
-    text += fmt::format("rejected   {}: {}", candidate.kernel, candidate.reason);
-    if (candidate.predicted_ms > 0) text += fmt::format(" ({:.4f} ms)", candidate.predicted_ms);
-    text += "\n";
-  }
+  for (auto candidate = rejected.begin(); candidate != modelled; ++candidate)
+    text +=
+        fmt::format("rejected   {}: {} ({:.4f} ms)\n", candidate->kernel, candidate->reason, candidate->predicted_ms);
+  if (modelled != rejected.end())
+    text += fmt::format("rejected   {} kernels for other types, patterns or machines\n", rejected.end() - modelled);
   return text;
 }
 
