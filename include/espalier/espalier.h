@@ -5,7 +5,8 @@
  * built against an older header keep working: always start from ESP_..._INIT. Handles are opaque and freed by the
  * caller.
  *
- * Y = act(alpha W X + bias + beta R): W is m x k and sparse, X is k x n, Y is m x n, all f32 and row-major.
+ * Y = act(alpha W X + bias + beta R): W is m x k and sparse, X is k x n, Y is m x n, all f32 and row-major. W^T X, X W
+ * and X W^T are options (docs/products.md).
  */
 #ifndef ESPALIER_ESPALIER_H
 #define ESPALIER_ESPALIER_H
@@ -87,10 +88,15 @@ typedef struct esp_matmul_options {
   float low, high;
   esp_order order;
   esp_dense dense;
-  int32_t threads; /* to plan for; 0: all cores that the process may use */
+  int32_t threads;   /* to plan for; 0: all cores that the process may use */
+  int32_t transpose; /* not 0: W^T takes the place of W, so X has W's rows and bias one value per column */
+  int32_t y_order;   /* of Y and R, an esp_order; -1: that of X */
 } esp_matmul_options;
-#define ESP_MATMUL_OPTIONS_INIT \
-  { sizeof(esp_matmul_options), 1, NULL, 1.0f, 1.0f, ESP_NONE, 0.0f, 0.0f, ESP_FEATURE_MAJOR, ESP_DENSE_WHEN_FASTER, 0 }
+#define ESP_MATMUL_OPTIONS_INIT                                                                                      \
+  {                                                                                                                  \
+    sizeof(esp_matmul_options), 1, NULL, 1.0f, 1.0f, ESP_NONE, 0.0f, 0.0f, ESP_FEATURE_MAJOR, ESP_DENSE_WHEN_FASTER, \
+        0, 0, -1                                                                                                     \
+  }
 
 /* Where work runs: calls task(argument, i, worker) for i = 0 .. count - 1, on up to `workers` workers numbered from 0,
  * no two at once with one number, and returns when all are done. */
@@ -118,6 +124,28 @@ ESP_API const char* esp_matmul_explain(const esp_matmul_plan* plan);
 /* NULL is fine. */
 ESP_API void esp_matmul_plan_free(esp_matmul_plan* plan);
 
+/* ---- The sampled product: gradients of sparse weights --------------------------------------------------------------
+ * dW = alpha dY X^T + beta dW at the kept blocks alone, for dY [m x n] and X [k x n]; dW as esp_bsr.values. */
+
+typedef struct esp_sampled_options {
+  size_t size;
+  float alpha, beta; /* where beta is 0, dW is not read */
+  esp_order order;   /* ESP_TOKENS: dY is n x m and X is n x k */
+} esp_sampled_options;
+#define ESP_SAMPLED_OPTIONS_INIT \
+  { sizeof(esp_sampled_options), 1.0f, 0.0f, ESP_FEATURE_MAJOR }
+
+typedef struct esp_sampled_plan esp_sampled_plan;
+
+/* The values of `pattern` are not read. `options` may be NULL. On failure *plan is NULL. */
+ESP_API esp_status esp_plan_sampled(const esp_bsr* pattern, const esp_sampled_options* options,
+                                    esp_sampled_plan** plan);
+/* `count` values of dW. `executor` NULL: the library's own threads. Thread-safe. */
+ESP_API esp_status esp_sampled_run(const esp_sampled_plan* plan, const esp_matrix* dy, const esp_matrix* x, float* dw,
+                                   int64_t count, const esp_executor* executor);
+/* NULL is fine. */
+ESP_API void esp_sampled_plan_free(esp_sampled_plan* plan);
+
 /* ---- Networks (library `espalier`, not in `espalier_matmul`) ----------------------------------------------------- */
 
 typedef enum esp_dtype {
@@ -139,13 +167,14 @@ typedef enum esp_dtype {
 /* A row-major tensor of the caller. */
 typedef struct esp_tensor {
   size_t size;
-  const char *name;
+  const char* name;
   esp_dtype dtype;
   int32_t rank;
-  const int64_t *shape;
-  void *data;
+  const int64_t* shape;
+  void* data;
 } esp_tensor;
-#define ESP_TENSOR_INIT {sizeof(esp_tensor), NULL, ESP_F32, 0, NULL, NULL}
+#define ESP_TENSOR_INIT \
+  { sizeof(esp_tensor), NULL, ESP_F32, 0, NULL, NULL }
 
 typedef struct esp_compile_options {
   size_t size;
@@ -153,30 +182,31 @@ typedef struct esp_compile_options {
   int32_t deterministic; /* not 0: no timed trials */
   int64_t batch;         /* of a dynamic first dimension */
 } esp_compile_options;
-#define ESP_COMPILE_OPTIONS_INIT {sizeof(esp_compile_options), 0, 0, 1}
+#define ESP_COMPILE_OPTIONS_INIT \
+  { sizeof(esp_compile_options), 0, 0, 1 }
 
 typedef struct esp_plan esp_plan;
 typedef struct esp_session esp_session;
 
-/* From an ONNX file, or from a Plan that esp_plan_save wrote (its name ends in .espl; options are then ignored). `options`
- * may be NULL. On failure *plan is NULL. */
-ESP_API esp_status esp_compile(const char *path, const esp_compile_options *options, esp_plan **plan);
-ESP_API esp_status esp_plan_save(const esp_plan *plan, const char *path);
+/* From an ONNX file, or from a Plan that esp_plan_save wrote (its name ends in .espl; options are then ignored).
+ * `options` may be NULL. On failure *plan is NULL. */
+ESP_API esp_status esp_compile(const char* path, const esp_compile_options* options, esp_plan** plan);
+ESP_API esp_status esp_plan_save(const esp_plan* plan, const char* path);
 /* Kernels and reasons per layer; lives as long as the plan. NULL for a NULL plan. */
-ESP_API const char *esp_plan_explain(const esp_plan *plan);
-ESP_API int32_t esp_plan_input_count(const esp_plan *plan);
-ESP_API int32_t esp_plan_output_count(const esp_plan *plan);
+ESP_API const char* esp_plan_explain(const esp_plan* plan);
+ESP_API int32_t esp_plan_input_count(const esp_plan* plan);
+ESP_API int32_t esp_plan_output_count(const esp_plan* plan);
 /* Fills name, dtype, rank and the planned shape (owned by the plan); data becomes NULL. */
-ESP_API esp_status esp_plan_input(const esp_plan *plan, int32_t index, esp_tensor *info);
-ESP_API esp_status esp_plan_output(const esp_plan *plan, int32_t index, esp_tensor *info);
-ESP_API void esp_plan_free(esp_plan *plan);
+ESP_API esp_status esp_plan_input(const esp_plan* plan, int32_t index, esp_tensor* info);
+ESP_API esp_status esp_plan_output(const esp_plan* plan, int32_t index, esp_tensor* info);
+ESP_API void esp_plan_free(esp_plan* plan);
 
 /* `threads` 0: the plan's. The session keeps what it needs of the plan. */
-ESP_API esp_status esp_session_create(const esp_plan *plan, int32_t threads, esp_session **session);
+ESP_API esp_status esp_session_create(const esp_plan* plan, int32_t threads, esp_session** session);
 /* Every input and every output by name; outputs are written where their data points. Thread-safe. */
-ESP_API esp_status esp_session_run(esp_session *session, const esp_tensor *inputs, int32_t input_count,
-                                   const esp_tensor *outputs, int32_t output_count);
-ESP_API void esp_session_free(esp_session *session);
+ESP_API esp_status esp_session_run(esp_session* session, const esp_tensor* inputs, int32_t input_count,
+                                   const esp_tensor* outputs, int32_t output_count);
+ESP_API void esp_session_free(esp_session* session);
 
 #ifdef __cplusplus
 }

@@ -1,14 +1,13 @@
 // Products for C: checks what C cannot, and hands over.
 #include <espalier/espalier.h>
 
-#include <algorithm>
-#include <cstring>
 #include <espalier/matmul.hpp>
 #include <memory>
 #include <string>
 
 #include "base/c_error.hpp"
 #include "base/fail.hpp"
+#include "matmul/c_structs.hpp"
 
 struct esp_matmul_plan {
   espalier::MatmulPlan plan;
@@ -18,24 +17,14 @@ struct esp_matmul_plan {
 namespace espalier {
 namespace {
 
-// An older program passes a shorter struct: what it lacks keeps its default.
-template <typename Struct>
-Result<Struct> read_struct(const Struct* given, const Struct& defaults, const char* name) {
-  Struct known = defaults;
-  if (given == nullptr) return known;
-  if (given->size < sizeof(std::size_t) || given->size > sizeof(Struct) * 4)
-    return fail(ErrorCode::kInvalidArgument, "{}: size is {}, expected sizeof({}): start from its INIT macro", name,
-                given->size, name);
-  std::memcpy(&known, given, std::min(given->size, sizeof(Struct)));
-  return known;
-}
-
 Result<IndexArray> index_array(const void* data, std::int64_t count, std::int32_t bytes, const char* name) {
   if (data == nullptr && count > 0) return fail(ErrorCode::kInvalidArgument, "esp_bsr: {} is NULL", name);
   return IndexArray::from(Tensor::view(bytes == 8 ? DType::kI64 : DType::kI32, {count}, data).clone());
 }
 
-Result<BlockSparse> block_sparse(const esp_bsr& w) {
+}  // namespace
+
+Result<BlockSparse> block_sparse(const esp_bsr& w, bool with_values) {
   if (w.index_bytes != 4 && w.index_bytes != 8)
     return fail(ErrorCode::kInvalidArgument, "esp_bsr: index_bytes is {}, expected 4 or 8", w.index_bytes);
   if (w.block_rows < 1 || w.block_cols < 1)
@@ -52,47 +41,41 @@ Result<BlockSparse> block_sparse(const esp_bsr& w) {
       __builtin_mul_overflow(values, w.block_cols, &values))
     return fail(ErrorCode::kInvalidData, "esp_bsr: indptr ends at {}, expected the number of kept blocks", kept);
   ESPALIER_ASSIGN(matrix.block_cols, index_array(w.indices, kept, w.index_bytes, "indices"));
-  if (w.values == nullptr && kept > 0) return fail(ErrorCode::kInvalidArgument, "esp_bsr: values is NULL");
+  if (with_values && w.values == nullptr && kept > 0)
+    return fail(ErrorCode::kInvalidArgument, "esp_bsr: values is NULL");
   matrix.values = Tensor::view(DType::kF32, {kept, w.block_rows, w.block_cols}, static_cast<const void*>(w.values));
   return matrix;
 }
 
-Result<MatmulOptions> matmul_options(const esp_matmul_options& given, std::int64_t m) {
+namespace {
+
+// `w` is rows x cols.
+Result<MatmulOptions> matmul_options(const esp_matmul_options& given, const esp_bsr& w) {
   if (given.activation < ESP_NONE || given.activation > ESP_SILU)
     return fail(ErrorCode::kInvalidArgument, "esp_matmul_options: unknown activation {}",
                 static_cast<int>(given.activation));
   if (given.order < ESP_FEATURE_MAJOR || given.order > ESP_TOKENS)
     return fail(ErrorCode::kInvalidArgument, "esp_matmul_options: unknown order {}", static_cast<int>(given.order));
+  if (given.y_order < -1 || given.y_order > ESP_TOKENS)
+    return fail(ErrorCode::kInvalidArgument, "esp_matmul_options: unknown y_order {}, expected -1 for that of X",
+                given.y_order);
   if (given.dense < ESP_DENSE_WHEN_FASTER || given.dense > ESP_DENSE_ALWAYS)
     return fail(ErrorCode::kInvalidArgument, "esp_matmul_options: unknown dense {}", static_cast<int>(given.dense));
   MatmulOptions options;
   options.n = given.n;
-  if (given.bias != nullptr) options.bias = {given.bias, static_cast<std::size_t>(m)};
+  options.transpose = given.transpose != 0;
+  if (given.bias != nullptr) options.bias = {given.bias, static_cast<std::size_t>(options.transpose ? w.cols : w.rows)};
   options.alpha = given.alpha;
   options.beta = given.beta;
   options.activation = static_cast<Activation>(given.activation);
   options.low = given.low;
   options.high = given.high;
-  options.order = given.order == ESP_TOKENS ? DataOrder::kTokens : DataOrder::kFeatureMajor;
+  options.order = static_cast<DataOrder>(given.order);
+  if (given.y_order >= 0) options.y_order = static_cast<DataOrder>(given.y_order);
   options.dense = static_cast<Fallback>(given.dense);
   options.threads = given.threads;
   return options;
 }
-
-class CallbackExecutor final : public Executor {
- public:
-  explicit CallbackExecutor(const esp_executor& given) : given_(given) {}
-  int size() const override { return given_.workers; }
-  void parallel_for(std::int64_t count, TaskRef fn) override {
-    given_.parallel_for(
-        given_.context, count,
-        [](void* argument, std::int64_t i, std::int32_t worker) { (*static_cast<TaskRef*>(argument))(i, worker); },
-        &fn);
-  }
-
- private:
-  const esp_executor given_;
-};
 
 Status run(const esp_matmul_plan* plan, const esp_matrix* x, const esp_matrix* residual, const esp_matrix* y,
            const esp_executor* executor) {
@@ -106,14 +89,7 @@ Status run(const esp_matmul_plan* plan, const esp_matrix* x, const esp_matrix* r
     return plan->plan.run(in, ConstMatrix(residual->data, residual->rows, residual->cols, residual->stride), out,
                           chosen);
   };
-  if (executor == nullptr) return run_on(default_executor());
-  ESPALIER_ASSIGN(const esp_executor known,
-                  read_struct(executor, esp_executor{sizeof(esp_executor), nullptr, 1, nullptr}, "esp_executor"));
-  if (known.parallel_for == nullptr || known.workers < 1)
-    return fail(ErrorCode::kInvalidArgument, "esp_executor: needs parallel_for and at least 1 worker, has {}",
-                known.workers);
-  CallbackExecutor callback(known);
-  return run_on(callback);
+  return on_executor(executor, run_on);
 }
 
 }  // namespace
@@ -134,8 +110,8 @@ esp_status esp_plan_matmul(const esp_bsr* w, const esp_matmul_options* options, 
     ESPALIER_ASSIGN(const esp_bsr bsr, espalier::read_struct(w, bsr_defaults, "esp_bsr"));
     ESPALIER_ASSIGN(const esp_matmul_options known,
                     espalier::read_struct(options, option_defaults, "esp_matmul_options"));
-    ESPALIER_ASSIGN(const espalier::BlockSparse matrix, espalier::block_sparse(bsr));
-    ESPALIER_ASSIGN(const espalier::MatmulOptions cpp_options, espalier::matmul_options(known, bsr.rows));
+    ESPALIER_ASSIGN(const espalier::BlockSparse matrix, espalier::block_sparse(bsr, true));
+    ESPALIER_ASSIGN(const espalier::MatmulOptions cpp_options, espalier::matmul_options(known, bsr));
     ESPALIER_ASSIGN(espalier::MatmulPlan made, espalier::plan_matmul(matrix, cpp_options));
     std::string explanation = made.explain();
     *plan = new esp_matmul_plan{std::move(made), std::move(explanation)};

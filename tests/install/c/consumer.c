@@ -56,6 +56,35 @@ int main(void) {
   CHECK(strstr(esp_last_error(), "x is 3 x 1") != NULL);
   CHECK(esp_matmul_run(NULL, &in, &out, NULL) == ESP_INVALID_ARGUMENT);
   esp_matmul_plan_free(plan);
+  in.rows = 4;
+
+  /* W^T X, with Y stored as tokens. */
+  float transposed[4] = {0};
+  const esp_matrix out_transposed = {transposed, 1, 4, 0};
+  options.activation = ESP_NONE;
+  options.bias = NULL;
+  options.transpose = 1;
+  options.y_order = ESP_TOKENS;
+  CHECK(esp_plan_matmul(&w, &options, &plan) == ESP_OK);
+  CHECK(esp_matmul_run(plan, &in, &out_transposed, NULL) == ESP_OK);
+  CHECK(transposed[0] == 7.0f && transposed[1] == 10.0f && transposed[2] == 43.0f && transposed[3] == 50.0f);
+  esp_matmul_plan_free(plan);
+  options.y_order = 2;
+  CHECK(esp_plan_matmul(&w, &options, &plan) == ESP_INVALID_ARGUMENT);
+  CHECK(strstr(esp_last_error(), "unknown y_order 2") != NULL);
+
+  /* dW = dY X^T at the kept blocks. */
+  float dw[8];
+  esp_sampled_plan* sampled = NULL;
+  esp_bsr pattern = w;
+  pattern.values = NULL;
+  CHECK(esp_plan_sampled(&pattern, NULL, &sampled) == ESP_OK);
+  CHECK(esp_sampled_run(sampled, &in, &in, dw, 8, NULL) == ESP_OK);
+  CHECK(dw[0] == 1.0f && dw[1] == 2.0f && dw[3] == 4.0f && dw[4] == 9.0f && dw[7] == 16.0f);
+  CHECK(esp_sampled_run(sampled, &in, &in, dw, 7, NULL) == ESP_INVALID_ARGUMENT);
+  CHECK(strstr(esp_last_error(), "dw holds 7 values, the pattern keeps 8") != NULL);
+  CHECK(esp_sampled_run(sampled, &in, NULL, dw, 8, NULL) == ESP_INVALID_ARGUMENT);
+  esp_sampled_plan_free(sampled);
 
   w.block_rows = 0;
   CHECK(esp_plan_matmul(&w, NULL, &plan) == ESP_INVALID_ARGUMENT && plan == NULL);
