@@ -174,7 +174,10 @@ void run_kernel(const KernelInfo& kernel, Case<BlockSparse>& c, std::int64_t par
   if (kernel.op == Op::kSpmv) part_cols = 0;
   if (kernel.layout == PackedLayout::kStrips)
     run_parts(kernel, c,
-              PackedBlocks::plan(c.w, {.strip_rows = kernel.tile_rows, .part_cols = part_cols, .type = DType::kI8}),
+              PackedBlocks::plan(c.w, {.strip_rows = kernel.tile_rows,
+                                       .part_cols = part_cols,
+                                       .units_multiple = kernel.units_multiple,
+                                       .type = DType::kI8}),
               epilogue, strips);
   else
     run_parts(kernel, c,

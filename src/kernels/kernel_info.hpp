@@ -47,7 +47,8 @@ struct KernelInfo {
   std::int32_t block_cols_step = 1;
   std::int32_t nm_n = 0, nm_m = 0;
   std::int32_t tile_rows = 1, tile_cols = 1;
-  std::int32_t k_per_row = 1;  // of packed X
+  std::int32_t k_per_row = 1;       // of packed X
+  std::int32_t units_multiple = 1;  // kStrips: units of a block row and part, filled up with zeros
   std::int64_t min_n = 1, max_n = 0;
   PackedLayout layout = PackedLayout::kStrips;
   // May read X where it lies instead of packed panels, when X is feature-major f32, its rows and start are 64-byte

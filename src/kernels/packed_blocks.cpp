@@ -44,7 +44,14 @@ Result<PackedBlocks> PackedBlocks::plan(const BlockSparse& matrix, const Layout&
       part.columns.push_back(static_cast<std::uint32_t>((column * c - part.first_col) / per_dword));
       sources[at].push_back(u);
     }
-    for (Part& part : packed.parts_) part.starts.push_back(static_cast<std::uint32_t>(part.columns.size()));
+    for (std::size_t i = 0; i < packed.parts_.size(); ++i) {
+      Part& part = packed.parts_[i];
+      while (static_cast<std::int64_t>(part.columns.size()) % layout.units_multiple != 0) {
+        part.columns.push_back(part.columns.back());
+        sources[i].push_back(-1);
+      }
+      part.starts.push_back(static_cast<std::uint32_t>(part.columns.size()));
+    }
   }
   for (std::size_t i = 0; i < packed.parts_.size(); ++i) {
     packed.parts_[i].first_unit = packed.units();
@@ -68,11 +75,11 @@ void PackedBlocks::set_values(const float* values) {
         for (std::uint32_t u = part.starts[block_row]; u < part.starts[block_row + 1]; ++u) {
           const std::int64_t source = source_[static_cast<std::size_t>(part.first_unit + u)];
           const float* const block = values + source * r * c + strip * strip_rows * c;
-          const std::int64_t valid_cols = std::min(c, cols_ - part.first_col - part.columns[u] * per_dword);
-          target =
-              write_strip(target, layout_.type, strip_rows, c, [&](std::int64_t row, std::int64_t column) {
-                return row < valid_rows && column < valid_cols ? block[row * c + column] : 0.0F;
-              });
+          const std::int64_t valid_cols =
+              source < 0 ? 0 : std::min(c, cols_ - part.first_col - part.columns[u] * per_dword);
+          target = write_strip(target, layout_.type, strip_rows, c, [&](std::int64_t row, std::int64_t column) {
+            return row < valid_rows && column < valid_cols ? block[row * c + column] : 0.0F;
+          });
         }
       }
     }

@@ -28,7 +28,9 @@ class PackedBlocks {
   struct Layout {
     std::int64_t strip_rows = 1;  // divides the block's rows
     std::int64_t part_cols = 0;   // <= 0: one part
-    DType type = DType::kF32;     // or kBf16, kI8: then the block's columns fill dwords
+    // Units of each block row in a part, filled up with units of zeros at a column that the part has.
+    std::int64_t units_multiple = 1;
+    DType type = DType::kF32;  // or kBf16, kI8: then the block's columns fill dwords
   };
 
   PackedBlocks() = default;
@@ -53,7 +55,7 @@ class PackedBlocks {
   Layout layout_;
   Block block_;
   std::vector<Part> parts_;
-  std::vector<std::int64_t> source_;  // packing order -> position among the canonical blocks
+  std::vector<std::int64_t> source_;  // packing order -> position among the canonical blocks; -1: zeros
   AlignedBuffer values_;
 };
 

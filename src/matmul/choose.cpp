@@ -147,6 +147,14 @@ Blocking choose_blocking(const KernelInfo& kernel, const PatternFacts& facts, st
   const std::int64_t budget = (caches.l2 > 0 ? caches.l2 : kDefaultL2) / 4 / kDword;  // dwords of packed X
   const std::int64_t k_per_dword = kDword / static_cast<std::int64_t>(size_of(kernel.x));
   const std::int64_t packed_k = (k + k_per_dword - 1) / k_per_dword;
+  // Strips of one row read X once per kept unit: one panel at a time, its part of k in L1, or L2 binds.
+  if (kernel.tile_rows == 1 && kernel.weights == DType::kI8 && kernel.isa == Isa::kVnni) {
+    constexpr std::int64_t kDefaultL1 = 32 << 10;
+    const std::int64_t quads = (k + 3) / 4;
+    const std::int64_t at_once = (caches.l1d > 0 ? caches.l1d : kDefaultL1) / packed_row_bytes(kernel);
+    const std::int64_t parts = (quads + at_once - 1) / std::max<std::int64_t>(at_once, 1);
+    return {tile, parts > 1 ? (quads + parts - 1) / parts * 4 : 0};
+  }
   const auto whole_tiles = [&](std::int64_t cols) { return std::max<std::int64_t>(cols / tile, 1) * tile; };
   Blocking blocking;
   blocking.group_cols = whole_tiles(std::min(n, kMostGroupCols));

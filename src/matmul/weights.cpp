@@ -199,6 +199,7 @@ Status PackedWeights::pack_sparse(const kernels::KernelInfo& kernel, const Block
   if (kernel.layout == PackedLayout::kStrips) {
     ESPALIER_ASSIGN(packed_, PackedBlocks::plan(blocks, {.strip_rows = kernel.tile_rows,
                                                          .part_cols = blocking.part_cols,
+                                                         .units_multiple = kernel.units_multiple,
                                                          .type = kernel.weights}));
     return {};
   }

@@ -74,73 +74,87 @@ template <typename D, int R, int N, int Cols>
   }
 }
 
-// Walks strips and panels; Blocks adds the kept blocks of one strip to its accumulators.
+// One strip by one panel, from the sums to Y; Blocks adds the kept blocks of the strip to its accumulators.
 template <typename V, int R, int N, typename Blocks>
-[[gnu::always_inline]] inline void walk_strips(const SpmmArgs& args, Blocks blocks) {
+[[gnu::always_inline]] inline void run_tile(const SpmmArgs& args, const TileFinish<V>& finish, std::int64_t strip,
+                                            std::int32_t panel, Blocks& blocks) {
   constexpr std::int64_t kWidth = N * V::kLanes;
   constexpr std::int64_t kTile = R * kWidth;
+  const float* const x = reinterpret_cast<const float*>(static_cast<const char*>(args.x) + panel * args.x_panel_stride);
+  const std::int64_t tile_number = (strip - args.first_strip) * args.panels + panel;
+  float* const partial = static_cast<float*>(args.partial) + (args.partial != nullptr ? tile_number * kTile : 0);
+  typename V::Reg acc[R][N];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+    for (int v = 0; v < N; ++v)
+      acc[r][v] = args.load_partial ? V::load(partial + r * kWidth + v * V::kLanes) : V::zero();
+  blocks(acc, strip, x);
+  if (args.store_partial) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < N; ++v) V::store(partial + r * kWidth + v * V::kLanes, acc[r][v]);
+  } else {
+    finish.template store<R, N>(acc, strip * R, panel * kWidth);
+  }
+}
+
+template <typename V, int R, int N, typename Blocks>
+[[gnu::always_inline]] inline void walk_strips(const SpmmArgs& args, Blocks blocks) {
   const TileFinish<V> finish(args);
-  for (std::int64_t strip = args.first_strip; strip < args.last_strip; ++strip) {
-    for (std::int32_t panel = 0; panel < args.panels; ++panel) {
-      const float* const x =
-          reinterpret_cast<const float*>(static_cast<const char*>(args.x) + panel * args.x_panel_stride);
-      const std::int64_t tile_number = (strip - args.first_strip) * args.panels + panel;
-      float* const partial = static_cast<float*>(args.partial) + (args.partial != nullptr ? tile_number * kTile : 0);
-      typename V::Reg acc[R][N];
-#pragma GCC unroll 16
-      for (int r = 0; r < R; ++r)
-#pragma GCC unroll 8
-        for (int v = 0; v < N; ++v)
-          acc[r][v] = args.load_partial ? V::load(partial + r * kWidth + v * V::kLanes) : V::zero();
-      blocks(acc, strip, x);
-      if (args.store_partial) {
-#pragma GCC unroll 16
-        for (int r = 0; r < R; ++r)
-#pragma GCC unroll 8
-          for (int v = 0; v < N; ++v) V::store(partial + r * kWidth + v * V::kLanes, acc[r][v]);
-      } else {
-        finish.template store<R, N>(acc, strip * R, panel * kWidth);
-      }
-    }
-  }
+  for (std::int64_t strip = args.first_strip; strip < args.last_strip; ++strip)
+    for (std::int32_t panel = 0; panel < args.panels; ++panel) run_tile<V, R, N>(args, finish, strip, panel, blocks);
 }
 
-struct UnitRange {
-  std::int64_t first, last;
-};
-
-// Blocks Step columns wide, consecutive ones to sets of accumulators of their own, which join at the end.
-template <typename D, int R, int N, int Step, int Chains>
-[[gnu::always_inline]] inline void add_in_chains(typename D::Lanes::Reg (&acc)[R][N], const SpmmArgs& args,
-                                                 UnitRange units, const float* w, const float* x, std::int64_t x_row) {
+// Strips of one row whose blocks are one packed row: one panel after another, so that it stays in L1.
+//
+// Blocks come four at a time, one after another to Chains sets of accumulators, which join at the end. Their number is
+// a multiple of four, so that the only branch that is hard to predict is the loop's last, and where a strip begins is
+// known before that branch is: little stands between it and the next strip's products. Four weights take one load,
+// since loads bind.
+template <typename D, int N, int Chains>
+inline void run_single_rows(const SpmmArgs& args) {
   using V = typename D::Lanes;
-  typename V::Reg more[Chains - 1][R][N];
+  const TileFinish<V> finish(args);
+  const std::int64_t x_row = args.x_row_stride / static_cast<std::int64_t>(sizeof(float));
+  for (std::int32_t panel = 0; panel < args.panels; ++panel) {
+    const std::uint32_t first = args.starts[args.first_strip];
+    const std::uint32_t* column = args.columns + first;
+    const float* w = static_cast<const float*>(args.values) + first;
+    auto add_strip = [&](typename V::Reg(&acc)[1][N], std::int64_t strip, const float* x)
+        __attribute__((always_inline)) {
+      typename V::Reg sums[Chains][N];
 #pragma GCC unroll 8
-  for (int c = 0; c < Chains - 1; ++c)
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
+      for (int c = 0; c < Chains; ++c)
 #pragma GCC unroll 8
-      for (int v = 0; v < N; ++v) more[c][r][v] = V::zero();
-  const std::uint32_t* column = args.columns + units.first;
-  const std::uint32_t* const last = args.columns + units.last;
-  for (; column + Chains <= last; column += Chains, w += Chains * Step * R) {
-    add_block<D, R, N, Step>(acc, w, x + column[0] * x_row, Step, x_row);
+        for (int v = 0; v < N; ++v) sums[c][v] = c == 0 ? acc[0][v] : V::zero();
+      const std::uint32_t* const last = args.columns + args.starts[strip + 1];
+      for (; column < last; column += 4, w += 4) {
+        const typename D::Operand weights = D::load_four(w);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) {
+          const typename D::Operand weight = D::broadcast_from(weights, i);
+          const float* const x_at = x + column[i] * x_row;
 #pragma GCC unroll 8
-    for (int c = 1; c < Chains; ++c)
-      add_block<D, R, N, Step>(more[c - 1], w + c * Step * R, x + column[c] * x_row, Step, x_row);
+          for (int v = 0; v < N; ++v)
+            sums[i % Chains][v] = D::multiply_add(weight, D::load(x_at + v * V::kLanes), sums[i % Chains][v]);
+        }
+      }
+#pragma GCC unroll 8
+      for (int v = 0; v < N; ++v) {
+        acc[0][v] = sums[0][v];
+#pragma GCC unroll 8
+        for (int c = 1; c < Chains; ++c) acc[0][v] = V::add(acc[0][v], sums[c][v]);
+      }
+    };
+    for (std::int64_t strip = args.first_strip; strip < args.last_strip; ++strip)
+      run_tile<V, 1, N>(args, finish, strip, panel, add_strip);
   }
-  for (; column < last; ++column, w += Step * R) add_block<D, R, N, Step>(acc, w, x + column[0] * x_row, Step, x_row);
-#pragma GCC unroll 8
-  for (int c = 0; c < Chains - 1; ++c)
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 8
-      for (int v = 0; v < N; ++v) acc[r][v] = V::add(acc[r][v], more[c][r][v]);
 }
 
-// PackedLayout::kStrips. Chains: for sums that do not depend on their order (integers), where R N accumulators alone
-// cannot cover the latency of one.
-template <typename D, int R, int N, int Step, int Chains = 1>
+// PackedLayout::kStrips.
+template <typename D, int R, int N, int Step>
 inline void run_strips(const SpmmArgs& args) {
   using V = typename D::Lanes;
   const std::int64_t strips_per_block = args.block_rows / R;
@@ -152,12 +166,6 @@ inline void run_strips(const SpmmArgs& args) {
         const std::int64_t first = args.starts[block_row], last = args.starts[block_row + 1];
         const std::int64_t strip_start = first * strips_per_block + (strip % strips_per_block) * (last - first);
         const float* w = static_cast<const float*>(args.values) + strip_start * block_values;
-        if constexpr (Chains > 1) {
-          if (args.block_cols == Step) {
-            add_in_chains<D, R, N, Step, Chains>(acc, args, {first, last}, w, x, x_row);
-            return;
-          }
-        }
         for (std::int64_t unit = first; unit < last; ++unit, w += block_values) {
           prefetch_weights(w, block_values);
           add_block<D, R, N, Step>(acc, w, x + args.columns[unit] * x_row, args.block_cols, x_row);

@@ -33,6 +33,22 @@ struct QuadsDot512 {
     std::memcpy(&bits, dword, sizeof bits);
     return _mm512_set1_epi32(bits);
   }
+  // Four dwords in each quarter, and one of them in all lanes.
+  static Operand load_four(const float* dwords) {
+    return _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(dwords)));
+  }
+  [[gnu::always_inline]] static Operand broadcast_from(Operand four, int i) {
+    switch (i) {
+      case 0:
+        return _mm512_shuffle_epi32(four, _MM_PERM_AAAA);
+      case 1:
+        return _mm512_shuffle_epi32(four, _MM_PERM_BBBB);
+      case 2:
+        return _mm512_shuffle_epi32(four, _MM_PERM_CCCC);
+      default:
+        return _mm512_shuffle_epi32(four, _MM_PERM_DDDD);
+    }
+  }
   static Operand x_from_bits(__m512i bytes) { return bytes; }
   static __m512i multiply_add(Operand w, Operand x, __m512i sum) { return dot_quads(w, x, sum); }
 };

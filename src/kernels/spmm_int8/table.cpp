@@ -47,6 +47,7 @@ constexpr KernelInfo tile(std::string_view name, Isa isa, int step, int rows, in
   KernelInfo info = row(name, isa, step, rows, run);
   info.tile_cols = cols;
   info.pack_x = pack_x_for(isa);
+  if (isa == kVnni && rows == 1) info.units_multiple = 4;  // chains
   info.cost = {.efficiency = tile_efficiency(isa, rows, cols / lanes_of(isa)),
                .unit_ns = step == 16 ? 0.8 : (rows == 1 ? 0.5 : 1.2),
                .tile_ns = 8};
