@@ -19,7 +19,7 @@ namespace {
 
 Result<IndexArray> index_array(const void* data, std::int64_t count, std::int32_t bytes, const char* name) {
   if (data == nullptr && count > 0) return fail(ErrorCode::kInvalidArgument, "esp_bsr: {} is NULL", name);
-  return IndexArray::from(Tensor::view(bytes == 8 ? DType::kI64 : DType::kI32, {count}, data).clone());
+  return IndexArray::from(Tensor::view(bytes == 8 ? DType::kI64 : DType::kI32, {count}, data));
 }
 
 }  // namespace

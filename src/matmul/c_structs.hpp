@@ -25,7 +25,7 @@ Result<Struct> read_struct(const Struct* given, const Struct& defaults, const ch
   return known;
 }
 
-// A view of `values`, copies of the rest. Without values the caller's are not read and may be NULL.
+// A view of the arrays of the caller, which plans copy. Without values the caller's are not read and may be NULL.
 Result<BlockSparse> block_sparse(const esp_bsr& w, bool with_values);
 
 class CallbackExecutor final : public Executor {

@@ -64,6 +64,9 @@ Result<MatmulPlan> make_plan(const MatrixPattern& pattern, PatternFacts facts, c
   return MatmulPlan(std::move(impl));
 }
 
+// A plan outlives the arrays that a view borrows.
+IndexArray owned(const IndexArray& indices) { return *IndexArray::from(indices.tensor().clone()); }
+
 Result<MatmulPlan> plan_blocks(const BlockSparse& w, const MatmulOptions& options, std::string name,
                                std::optional<TransposedWeights> transposed = {}) {
   PatternFacts facts;
@@ -74,6 +77,8 @@ Result<MatmulPlan> plan_blocks(const BlockSparse& w, const MatmulOptions& option
   facts.kept_values = facts.kept_units * w.block.rows * w.block.cols;
   BlockSparse pattern = w;
   pattern.values = Tensor();
+  pattern.row_starts = owned(w.row_starts);
+  pattern.block_cols = owned(w.block_cols);
   return make_plan(pattern, facts, w.values, options, std::move(name), std::move(transposed));
 }
 
@@ -156,6 +161,7 @@ Result<MatmulPlan> plan_matmul(const NmSparse& w, const MatmulOptions& options) 
   facts.kept_values = w.rows * w.groups() * w.pattern.n;
   NmSparse pattern = w;
   pattern.values = Tensor();
+  pattern.positions = w.positions.clone();
   return make_plan(pattern, facts, w.values, options, to_string(Pattern(w.pattern)));
 }
 

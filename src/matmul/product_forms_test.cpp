@@ -181,5 +181,34 @@ TEST(ProductResidual, IsNotReadWhereBetaIsZero) {
   expect_near(kernels::reference_spmm(w, x), y, 24);
 }
 
+TEST(PlanOfAView, OutlivesTheArraysOfTheCaller) {
+  Random random(38);
+  const BlockSparse w = random.blocks(48, 64, {8, 3}, 0.4);
+  const NmSparse nm = random.nm(48, 64, {2, 4, 1});
+  const Tensor x = random.dense(64, 9), dy = random.dense(48, 9);
+  for (const Fallback dense : {Fallback::kNever, Fallback::kAlways})
+    for (const bool transpose : {false, true}) {
+      std::vector<std::int64_t> indptr, indices;
+      for (std::int64_t i = 0; i < w.row_starts.size(); ++i) indptr.push_back(w.row_starts[i]);
+      for (std::int64_t i = 0; i < w.block_cols.size(); ++i) indices.push_back(w.block_cols[i]);
+      const auto view = view_bsr(indptr, indices, w.values.values<float>(), {.rows = 48, .cols = 64, .block = {8, 3}});
+      NmSparse nm_view = nm;
+      nm_view.positions = nm.positions.clone();
+      const MatmulOptions options{.n = 9, .transpose = transpose, .dense = dense};
+      auto plan = plan_matmul(*view, options), nm_plan = plan_matmul(nm_view, options);
+      std::fill(indptr.begin(), indptr.end(), -7);
+      std::fill(indices.begin(), indices.end(), 1'000'000);
+      for (std::uint8_t& position : nm_view.positions.values<std::uint8_t>()) position = 255;
+      ASSERT_TRUE(plan->refresh(w.values));
+      ASSERT_TRUE(nm_plan->refresh(nm.values));
+      Tensor y(DType::kF32, {transpose ? 64 : 48, 9});
+      ASSERT_TRUE(plan->run(transpose ? dy : x, y));
+      expect_near(transpose ? kernels::reference_spmm(espalier::transpose(w), dy) : kernels::reference_spmm(w, x), y,
+                  64);
+      ASSERT_TRUE(nm_plan->run(transpose ? dy : x, y));
+      expect_near(transpose ? kernels::reference_spmm(transpose_of(nm), dy) : kernels::reference_spmm(nm, x), y, 64);
+    }
+}
+
 }  // namespace
 }  // namespace espalier
