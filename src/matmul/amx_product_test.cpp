@@ -56,19 +56,48 @@ void expect_product(const MatrixPattern& pattern, const Tensor& values, const Te
   product.k = k;
   product.group_cols = blocking.group_cols;
   (*weights)->describe(product);
-  const Tensor x = uniform(k, n, 9), x_bf16 = x.cast(DType::kBf16);
-  Tensor y(DType::kF32, {m, n});
-  run_product(product, {.x = x_bf16.raw(), .x_stride = n * 2, .y = y.raw(), .y_stride = n * 4, .n = n, .epilogue = {}},
-              serial_executor());
+  const bool int8 = kernel->weights == DType::kI8;
+  Tensor x = uniform(k, n, 9);
+  if (int8)
+    for (float& v : x.values<float>()) v = std::round(v * 127 + 127);
+  const Tensor x_given = x.cast(kernel->x);
+  const auto x_bytes = static_cast<std::int64_t>(size_of(kernel->x));
+  Tensor y(int8 ? DType::kI32 : DType::kF32, {m, n});
+  kernels::Epilogue epilogue;
+  if (int8) epilogue.storage = kernels::Storage::kI32;
+  run_product(
+      product,
+      {.x = x_given.raw(), .x_stride = n * x_bytes, .y = y.raw(), .y_stride = n * 4, .n = n, .epilogue = epilogue},
+      serial_executor());
+  y = y.cast(DType::kF32);
   const auto full = encode_block(w, Mask::full(m, k), {1, 1});
   const Tensor expected = kernels::reference_spmm(*full, x);
-  const double tolerance = 4.0 * static_cast<double>(k + 8) * std::numeric_limits<float>::epsilon();
+  const double tolerance = int8 ? 0 : 4.0 * static_cast<double>(k + 8) * std::numeric_limits<float>::epsilon();
   int shown = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(y.count()); ++i) {
     const double want = expected.values<double>()[i], got = static_cast<double>(y.values<float>()[i]);
     if (!(std::abs(want - got) <= tolerance) && shown++ < 3)
       ADD_FAILURE() << "element " << i << ": " << got << ", expected " << want;
   }
+}
+
+// The same with whole numbers, as i8 holds them.
+Tensor whole(const Tensor& t) {
+  Tensor result = t.clone();
+  for (float& v : result.values<float>()) v = std::round(v * 127);
+  return result;
+}
+
+TEST(AmxProduct, Int8ByEveryPath) {
+  const Tensor high = whole(masked(70, 150, Block{32, 64}, 0.5)), narrow = whole(masked(70, 151, Block{16, 3}, 0.4));
+  const BlockSparse high_blocks = *encode_block(high, {32, 64}), narrow_blocks = *encode_block(narrow, {16, 3});
+  for (const char* name : {"spmm_i8_blk32x64_2x2t_amx", "spmm_i8_blk16x64_1x4t_amx", "spmm_i8_gather32x4_2x2t_amx"})
+    expect_product(high_blocks, high_blocks.values, high, name, 40);
+  expect_product(narrow_blocks, narrow_blocks.values, narrow, "spmm_i8_gather16x4_1x4t_amx", 70);
+  expect_product(DensePattern{70, 151}, narrow, narrow, "spmm_i8_blk32x64_2x2t_amx", 33, true);
+  const Tensor two_of_four = whole(masked(50, 132, Nm{2, 4, 1}, 0.5));
+  const NmSparse groups = *encode_nm(two_of_four, {2, 4, 1});
+  for (const std::int64_t n : {1, 20}) expect_product(groups, groups.values, two_of_four, "spmm_i8_nm2x4_2x2t_amx", n);
 }
 
 TEST(AmxProduct, BlocksGoStraightIn) {

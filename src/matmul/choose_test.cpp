@@ -118,6 +118,22 @@ TEST(Choose, TilesWhereBlocksAreHighEnough) {
   EXPECT_THAT(kernel(8), testing::Not(testing::EndsWith("_amx")));
 }
 
+TEST(Choose, Int8ByInstructionsAndBlocks) {
+  const auto kernel = [&](std::int64_t size, const MachineFacts& machine) {
+    return std::string(choose(blocks(size, 0.125, DType::kI8), {.n = 64}, machine)->kernel->name);
+  };
+  EXPECT_EQ(kernel(64, with_amx()), "spmm_i8_blk32x64_2x2t_amx");
+  EXPECT_THAT(kernel(16, with_amx()), HasSubstr("_gather16x4_"));
+  EXPECT_THAT(kernel(8, with_amx()), testing::EndsWith("_vnni"));
+  MachineFacts machine = vectors(0);
+  EXPECT_THAT(kernel(16, machine), testing::EndsWith("_vnni"));
+  machine.isa = Isa::kAvx512;
+  EXPECT_THAT(kernel(16, machine), testing::EndsWith("_avx512"));
+  machine.isa = Isa::kAvx2;
+  machine.ceilings = nominal_ceilings(Isa::kAvx2);
+  EXPECT_THAT(kernel(16, machine), testing::EndsWith("_avx2"));
+}
+
 TEST(Choose, TwoOfFourByWhatBinds) {
   const auto chosen = [](DType type, std::int64_t n, const MachineFacts& machine) {
     return *choose(two_of_four(type), {.n = n}, machine);

@@ -18,5 +18,17 @@ void spmm_bf16_gather32x2_2x1t_amx(const SpmmArgs& args);
 void spmm_bf16_gather32x2_2x2t_amx(const SpmmArgs& args);
 void spmm_bf16_nm2x4_2x1t_amx(const SpmmArgs& args);
 void spmm_bf16_nm2x4_2x2t_amx(const SpmmArgs& args);
+void spmm_i8_blk16x64_1x1t_amx(const SpmmArgs& args);
+void spmm_i8_blk16x64_1x2t_amx(const SpmmArgs& args);
+void spmm_i8_blk16x64_1x4t_amx(const SpmmArgs& args);
+void spmm_i8_blk32x64_2x1t_amx(const SpmmArgs& args);
+void spmm_i8_blk32x64_2x2t_amx(const SpmmArgs& args);
+void spmm_i8_gather16x4_1x1t_amx(const SpmmArgs& args);
+void spmm_i8_gather16x4_1x2t_amx(const SpmmArgs& args);
+void spmm_i8_gather16x4_1x4t_amx(const SpmmArgs& args);
+void spmm_i8_gather32x4_2x1t_amx(const SpmmArgs& args);
+void spmm_i8_gather32x4_2x2t_amx(const SpmmArgs& args);
+void spmm_i8_nm2x4_2x1t_amx(const SpmmArgs& args);
+void spmm_i8_nm2x4_2x2t_amx(const SpmmArgs& args);
 
 }  // namespace espalier::kernels

@@ -1,4 +1,4 @@
-// The loop of the bf16 products on AMX tiles: strips of 16 B rows of W, panels of 16 NT columns of X.
+// The loop of the bf16 and int8 products on AMX tiles: strips of 16 B rows of W, panels of 16 NT columns of X.
 //
 //   for each strip, each panel:  C[B][NT] = 0
 //     for each unit of the strip:  A[B] = 16 rows x 16 dwords of W;  B[NT] = the 16 packed rows of X that they meet
@@ -22,11 +22,30 @@
 #include "kernels/spmm_args.hpp"
 #include "kernels/spmm_f32/epilogue.hpp"
 #include "kernels/spmm_f32/vector_avx512.hpp"
+#include "kernels/spmm_int8/sums_avx512.hpp"
 
 namespace espalier::kernels {
 namespace {
 
 constexpr std::int64_t kTileBytes = 1024;
+
+// What a dword of W and X holds, and so what sums are.
+struct Bf16Tiles {
+  using Lanes = Vector512;
+  using Keep = __mmask32;  // a bit for each column of a tile's row
+  template <int C, int A, int B>
+  [[gnu::always_inline]] static void dot() {
+    tile_dot_bf16<C, A, B>();
+  }
+};
+struct Int8Tiles {
+  using Lanes = Int32Sums512;
+  using Keep = __mmask64;
+  template <int C, int A, int B>
+  [[gnu::always_inline]] static void dot() {
+    tile_dot_int8<C, A, B>();
+  }
+};
 
 template <int B, int NT, int Tile = 0>
 [[gnu::always_inline]] inline void zero_tiles() {
@@ -53,24 +72,24 @@ template <int B, int NT, int Tile = 0>
 }
 
 // Column tile t of X against all of A; tiles of X alternate over what registers are left.
-template <int B, int NT, int T = 0>
+template <typename D, int B, int NT, int T = 0>
 [[gnu::always_inline]] inline void multiply_columns(const char* x, std::int64_t x_row) {
   if constexpr (T < NT) {
     constexpr int kFirst = B * NT + B;
     constexpr int kX = kFirst + T % (8 - kFirst);
     tile_load<kX>(x + T * 64, x_row);
-    tile_dot_bf16<T, B * NT, kX>();
-    if constexpr (B == 2) tile_dot_bf16<NT + T, B * NT + 1, kX>();
-    multiply_columns<B, NT, T + 1>(x, x_row);
+    D::template dot<T, B * NT, kX>();
+    if constexpr (B == 2) D::template dot<NT + T, B * NT + 1, kX>();
+    multiply_columns<D, B, NT, T + 1>(x, x_row);
   }
 }
 
 // One unit: `w` is B tiles in memory, `x` 16 packed rows x_row apart.
-template <int B, int NT>
+template <typename D, int B, int NT>
 [[gnu::always_inline]] inline void multiply_unit(const char* w, const char* x, std::int64_t x_row) {
   tile_load<B * NT>(w, 64);
   if constexpr (B == 2) tile_load<B * NT + 1>(w + kTileBytes, 64);
-  multiply_columns<B, NT>(x, x_row);
+  multiply_columns<D, B, NT>(x, x_row);
 }
 
 // The 16 packed rows from columns[unit] on.
@@ -102,7 +121,7 @@ struct GatheredRows {
 };
 
 // Clears or loads C, and stores it to Y or to the partial sums.
-template <int B, int NT>
+template <typename D, int B, int NT>
 class TileSums {
  public:
   explicit TileSums(const SpmmArgs& args) : args_(args), finish_(args) {}
@@ -132,15 +151,15 @@ class TileSums {
   }
 
   const SpmmArgs& args_;
-  const TileFinish<Vector512> finish_;
+  const TileFinish<typename D::Lanes> finish_;
 };
 
 // PackedLayout::kTiles with Rows<NT> = DirectRows, kGatheredTiles with GatheredRows.
-template <int B, int NT, template <int> typename Rows>
+template <typename D, int B, int NT, template <int> typename Rows>
 inline void run_tiles(const SpmmArgs& args) {
   using R = Rows<NT>;
   const TileSetup setup;
-  const TileSums<B, NT> sums(args);
+  const TileSums<D, B, NT> sums(args);
   const std::int64_t strips_per_block = args.block_rows / (16 * B);
   const std::int64_t b_row = R::kPerUnit == 1 ? args.x_row_stride : std::int64_t{NT} * 64;
   alignas(64) std::byte scratch[2][R::kPerUnit == 1 ? 64 : 16 * NT * 64];
@@ -159,7 +178,7 @@ inline void run_tiles(const SpmmArgs& args) {
         const char* const next = unit + 1 < units ? R::prepare(strip_columns + (unit + 1) * R::kPerUnit, x,
                                                                args.x_row_stride, scratch[(unit + 1) % 2])
                                                   : nullptr;
-        multiply_unit<B, NT>(w, rows, b_row);
+        multiply_unit<D, B, NT>(w, rows, b_row);
         rows = next;
       }
       sums.end(strip, panel);

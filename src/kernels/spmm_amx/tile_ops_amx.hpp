@@ -49,6 +49,11 @@ template <int C, int A, int B>
 [[gnu::always_inline]] inline void tile_dot_bf16() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
 }
+// C += A B on quads, i8 of A by u8 of B.
+template <int C, int A, int B>
+[[gnu::always_inline]] inline void tile_dot_int8() {
+  asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
+}
 
 }  // namespace
 }  // namespace espalier::kernels
