@@ -110,8 +110,9 @@ class SampledOnIsa : public testing::TestWithParam<Isa> {
 };
 
 TEST_P(SampledOnIsa, BlocksOfEverySizeAndRaggedEdges) {
-  for (const Block block : {Block{1, 1}, Block{2, 3}, Block{3, 5}, Block{4, 4}, Block{4, 1}, Block{1, 16}, Block{8, 8},
-                            Block{12, 4}, Block{16, 16}, Block{8, 48}, Block{32, 32}, Block{24, 64}})
+  for (const Block block :
+       {Block{1, 1}, Block{2, 3}, Block{3, 5}, Block{4, 4}, Block{4, 1}, Block{1, 16}, Block{8, 8}, Block{12, 4},
+        Block{16, 16}, Block{8, 24}, Block{4, 12}, Block{8, 48}, Block{32, 32}, Block{24, 64}})
     for (const std::int64_t n : {1, 5, 16, 70, 144}) {
       SCOPED_TRACE(testing::Message() << block.rows << "x" << block.cols);
       expect_sampled(random_.blocks(75, 133, block, 0.3), n, {.isa = GetParam()}, random_);

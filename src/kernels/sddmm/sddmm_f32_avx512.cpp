@@ -7,6 +7,11 @@ namespace espalier::kernels {
 namespace {
 
 struct Lanes : Vector512 {
+  static Reg load_halves(const float* low, const float* high) {
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(low)), _mm256_loadu_ps(high), 1);
+  }
+  static void store_low(float* p, Reg v) { _mm256_storeu_ps(p, _mm512_castps512_ps256(v)); }
+  static void store_high(float* p, Reg v) { _mm256_storeu_ps(p, _mm512_extractf32x8_ps(v, 1)); }
   // Lane i: the sum of row i's lanes. Halves the number of registers four times: 30 shuffles and 15 additions.
   static Reg sum_rows(Reg (&rows)[16]) {
     Reg pairs[8], fours[4];
@@ -28,9 +33,10 @@ struct Lanes : Vector512 {
 
 }  // namespace
 
-void sddmm_f32_blk8x32_8x2v_avx512(const SddmmArgs& args) { run_panels<Lanes, 8, 2, kDyPanel>(args); }
-void sddmm_f32_blk16x16_16x1v_avx512(const SddmmArgs& args) { run_panels<Lanes, 16, 1, kDyPanel>(args); }
-void sddmm_f32_blk8x16_8x1v_avx512(const SddmmArgs& args) { run_panels<Lanes, 8, 1, kDyPanel>(args); }
+void sddmm_f32_blk8x32_8x2v_avx512(const SddmmArgs& args) { run_panels<Lanes, 8, 2>(args); }
+void sddmm_f32_blk16x16_16x1v_avx512(const SddmmArgs& args) { run_panels<Lanes, 16, 1>(args); }
+void sddmm_f32_blk8x16_8x1v_avx512(const SddmmArgs& args) { run_panels<Lanes, 8, 1>(args); }
+void sddmm_f32_half8x8_8x2v_avx512(const SddmmArgs& args) { run_half_panels<Lanes, 8, 2>(args); }
 void sddmm_f32_row4x1_4x4_avx512(const SddmmArgs& args) { run_rows<Lanes, 4>(args); }
 void sddmm_f32_row2x1_2x8_avx512(const SddmmArgs& args) { run_rows<Lanes, 2>(args); }
 void sddmm_f32_row1x1_1x16_avx512(const SddmmArgs& args) { run_rows<Lanes, 1>(args); }

@@ -16,7 +16,7 @@ struct Lanes : VectorBaseline {
 
 }  // namespace
 
-void sddmm_f32_blk4x8_4x2v_scalar(const SddmmArgs& args) { run_panels<Lanes, 4, 2, kDyPanel>(args); }
+void sddmm_f32_blk4x8_4x2v_scalar(const SddmmArgs& args) { run_panels<Lanes, 4, 2>(args); }
 void sddmm_f32_row4x1_4x1_scalar(const SddmmArgs& args) { run_rows<Lanes, 4>(args); }
 void sddmm_f32_row2x1_2x2_scalar(const SddmmArgs& args) { run_rows<Lanes, 2>(args); }
 void sddmm_f32_row1x1_1x4_scalar(const SddmmArgs& args) { run_rows<Lanes, 1>(args); }
