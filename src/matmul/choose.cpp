@@ -172,6 +172,8 @@ Blocking choose_blocking(const KernelInfo& kernel, const PatternFacts& facts, st
 }
 
 double predicted_ms(const KernelInfo& kernel, const PatternFacts& facts, std::int64_t n, const MachineFacts& machine) {
+  // One column after another.
+  if (kernel.op == Op::kSpmv && n > 1) return static_cast<double>(n) * predicted_ms(kernel, facts, 1, machine);
   ProductStats stats;
   stats.m = facts.m;
   stats.k = facts.k;

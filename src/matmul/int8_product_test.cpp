@@ -220,8 +220,8 @@ TEST(Int8, BitsDoNotDependOnThreadsNOrPattern) {
 TEST(Int8, TheTransposeWithItsOwnZeroPoint) {
   const NmSparse w = pruned<NmSparse>(48, 66, Nm{2, 4, 1}, 0.5);
   const Tensor x = bytes(DType::kI8, 48, 20, 3);
-  const auto plan = plan_matmul(
-      w, {.n = 20, .transpose = true, .x = DType::kI8, .y = DType::kI32, .quantization = {.x_zero = -4}});
+  const auto plan =
+      plan_matmul(w, {.n = 20, .transpose = true, .x = DType::kI8, .y = DType::kI32, .quantization = {.x_zero = -4}});
   Tensor y(DType::kI32, {66, 20});
   ASSERT_TRUE(plan->run(x, y));
   const Tensor expected = kernels::reference_spmm(transpose(to_csr(w)), less_zero(x, -4));

@@ -63,7 +63,7 @@ constexpr KernelInfo vector(std::string_view name, Isa isa, int step, int rows, 
           .block_cols_step = step,
           .tile_rows = rows,
           .tile_cols = 1,
-          .max_n = 1,
+          .max_n = 4,  // one after another
           .run = run,
           .pack_x = pack_vector_f32,
           .cost = {.efficiency = 0.4, .unit_ns = 0.8, .tile_ns = 15}};
