@@ -91,12 +91,12 @@ INSTANTIATE_TEST_SUITE_P(All, DynamicGrids,
 
 class DynamicProductTest : public testing::Test {
  protected:
-  Machine machine = small_machine(48);
+  Machine machine_ = small_machine(48);
 };
 
 TEST_F(DynamicProductTest, EvenPatternsDoNotTravel) {
   const BlockSparse w = test_matrix(TestPattern::kFull, 32, 32, 4, 1);
-  const auto product = DynamicProduct::plan(machine, {32, 32, 8, 4, 1.0}, {}, Grid{2, 2, 2});
+  const auto product = DynamicProduct::plan(machine_, {32, 32, 8, 4, 1.0}, {}, Grid{2, 2, 2});
   ASSERT_TRUE(product);
   const auto buckets = product->encode(w);
   ASSERT_TRUE(buckets) << buckets.error().message;
@@ -114,7 +114,7 @@ TEST(PropagationWords, RoundTrip) {
 
 TEST_F(DynamicProductTest, EveryBucketKeepsItsCapacityAndEveryBlockItsPlace) {
   const BlockSparse w = test_matrix(TestPattern::kRectangle, 112, 112, 4, 2);
-  const auto product = DynamicProduct::plan(machine, {112, 112, 8, 4, w.density()}, {}, Grid{4, 3, 4});
+  const auto product = DynamicProduct::plan(machine_, {112, 112, 8, 4, w.density()}, {}, Grid{4, 3, 4});
   ASSERT_TRUE(product);
   const auto buckets = product->encode(w);
   ASSERT_TRUE(buckets) << buckets.error().message;
@@ -130,7 +130,7 @@ TEST_F(DynamicProductTest, EveryBucketKeepsItsCapacityAndEveryBlockItsPlace) {
 
 TEST_F(DynamicProductTest, TooManyBlocksNameTheCapacityThatWouldDo) {
   const BlockSparse w = test_matrix(TestPattern::kFull, 64, 64, 4, 3);
-  const auto product = DynamicProduct::plan(machine, {64, 64, 8, 4, 0.25}, {}, Grid{4, 4, 2});
+  const auto product = DynamicProduct::plan(machine_, {64, 64, 8, 4, 0.25}, {}, Grid{4, 4, 2});
   ASSERT_TRUE(product);
   const auto refused = product->encode(w);
   ASSERT_FALSE(refused);
@@ -141,7 +141,7 @@ TEST_F(DynamicProductTest, TooManyBlocksNameTheCapacityThatWouldDo) {
   ASSERT_NE(at, std::string::npos);
   DynamicOptions larger;
   larger.oversize = std::stod(text.substr(at + 15)) * 1.001;
-  const auto enough = DynamicProduct::plan(machine, {64, 64, 8, 4, 0.25}, larger, Grid{4, 4, 2});
+  const auto enough = DynamicProduct::plan(machine_, {64, 64, 8, 4, 0.25}, larger, Grid{4, 4, 2});
   ASSERT_TRUE(enough);
   EXPECT_TRUE(enough->encode(w)) << text;
 }
@@ -149,7 +149,7 @@ TEST_F(DynamicProductTest, TooManyBlocksNameTheCapacityThatWouldDo) {
 TEST_F(DynamicProductTest, OnePlanTakesManyPatterns) {
   DynamicOptions options;
   options.gradient = true;
-  const auto product = DynamicProduct::plan(machine, {96, 64, 16, 8, 0.5}, options);
+  const auto product = DynamicProduct::plan(machine_, {96, 64, 16, 8, 0.5}, options);
   ASSERT_TRUE(product);
   for (const TestPattern pattern :
        {TestPattern::kUniform, TestPattern::kBanded, TestPattern::kSingle, TestPattern::kZero})
@@ -163,7 +163,7 @@ TEST_F(DynamicProductTest, BlocksOf32AndF32RunInSmallerBlocks) {
     problem.dtype = dtype;
     DynamicOptions options;
     options.gradient = true;
-    const auto product = DynamicProduct::plan(machine, problem, options);
+    const auto product = DynamicProduct::plan(machine_, problem, options);
     ASSERT_TRUE(product);
     EXPECT_EQ(product->layout().shape.block, dtype == DType::kF16 ? 16 : 8);
     expect_exact(*product, w, 16, serial_executor());
@@ -176,7 +176,7 @@ TEST_F(DynamicProductTest, HalfPartialsAndForwardOnlyPlans) {
   options.half_partials = true;
   options.passes = Passes::kForward;
   options.gradient = true;
-  const auto product = DynamicProduct::plan(machine, {96, 64, 16, 16, 0.5}, options);
+  const auto product = DynamicProduct::plan(machine_, {96, 64, 16, 16, 0.5}, options);
   ASSERT_TRUE(product);
   EXPECT_EQ(product->cost().transposed.raw(), 0);
   expect_exact(*product, w, 16, serial_executor());
@@ -184,7 +184,7 @@ TEST_F(DynamicProductTest, HalfPartialsAndForwardOnlyPlans) {
 
 TEST_F(DynamicProductTest, RefreshKeepsThePattern) {
   const BlockSparse w = test_matrix(TestPattern::kRectangle, 64, 64, 4, 9);
-  const auto product = DynamicProduct::plan(machine, {64, 64, 8, 4, 0.5});
+  const auto product = DynamicProduct::plan(machine_, {64, 64, 8, 4, 0.5});
   ASSERT_TRUE(product);
   auto buckets = product->encode(w);
   ASSERT_TRUE(buckets);
@@ -197,10 +197,10 @@ TEST_F(DynamicProductTest, RefreshKeepsThePattern) {
 }
 
 TEST_F(DynamicProductTest, BadInputIsRefused) {
-  EXPECT_THAT(DynamicProduct::plan(machine, {64, 64, 8, 4, 0.5}, {}, Grid{7, 7, 7}).error().message,
+  EXPECT_THAT(DynamicProduct::plan(machine_, {64, 64, 8, 4, 0.5}, {}, Grid{7, 7, 7}).error().message,
               HasSubstr("a grid of 1 to 48 tiles, found 7 x 7 x 7"));
-  EXPECT_THAT(DynamicProduct::plan(machine, {64, 62, 8, 4, 0.5}).error().message, HasSubstr("whole blocks"));
-  const auto product = DynamicProduct::plan(machine, {64, 64, 8, 4, 0.5});
+  EXPECT_THAT(DynamicProduct::plan(machine_, {64, 62, 8, 4, 0.5}).error().message, HasSubstr("whole blocks"));
+  const auto product = DynamicProduct::plan(machine_, {64, 64, 8, 4, 0.5});
   ASSERT_TRUE(product);
   EXPECT_THAT(product->encode(test_matrix(TestPattern::kUniform, 32, 64, 4, 1)).error().message,
               HasSubstr("expected a matrix of 64 x 64, found 32 x 64"));

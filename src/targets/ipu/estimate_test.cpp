@@ -16,16 +16,16 @@ using testing::HasSubstr;
 class IpuEstimate : public testing::Test {
  protected:
   std::string error_of(const Problem& problem, Mode mode = Mode::kStatic) {
-    const auto result = estimate(machine, problem, mode);
+    const auto result = estimate(machine_, problem, mode);
     return result ? "" : result.error().message;
   }
 
-  Machine machine = *find_machine("bow");
+  Machine machine_ = *find_machine("bow");
 };
 
 TEST_F(IpuEstimate, PhasesAddUp) {
   for (const Mode mode : {Mode::kDense, Mode::kStatic, Mode::kDynamic, Mode::kBest}) {
-    const auto result = estimate(machine, {2048, 1024, 96, 16, 0.1}, mode);
+    const auto result = estimate(machine_, {2048, 1024, 96, 16, 0.1}, mode);
     ASSERT_TRUE(result) << result.error().message;
     double sum = 0;
     for (const Phase& phase : result->phases) {
@@ -41,7 +41,7 @@ TEST_F(IpuEstimate, PhasesAddUp) {
 
 TEST_F(IpuEstimate, AFasterClockChangesRatesNotCycles) {
   const Problem problem{4096, 4096, 1024, 16, 1.0 / 16};
-  const auto bow = estimate(machine, problem, Mode::kStatic);
+  const auto bow = estimate(machine_, problem, Mode::kStatic);
   const auto gc200 = estimate(*find_machine("gc200"), problem, Mode::kStatic);
   EXPECT_DOUBLE_EQ(bow->cycles, gc200->cycles);
   EXPECT_NEAR(bow->tflops / gc200->tflops, 1.85 / 1.325, 1e-9);
@@ -59,7 +59,7 @@ TEST_F(IpuEstimate, BadProblemsAreToldWhatIsExpected) {
 }
 
 TEST_F(IpuEstimate, WhatDoesNotFitSaysHowMuchItNeeds) {
-  const auto memory = estimate(machine, {8192, 8192, 1024, 16, 0.25}, Mode::kStatic);
+  const auto memory = estimate(machine_, {8192, 8192, 1024, 16, 0.25}, Mode::kStatic);
   ASSERT_FALSE(memory);
   EXPECT_EQ(memory.error().code, ErrorCode::kLimit);
   EXPECT_THAT(memory.error().message, HasSubstr("bytes on a tile of bow, of which plans may use 383385 of 638976"));
@@ -70,7 +70,7 @@ TEST_F(IpuEstimate, TheLargestProblemsAreCounted) {
   const std::int64_t side = std::int64_t{1} << 18;
   for (const double density : {1e-9, 1.0})
     for (const Mode mode : {Mode::kStatic, Mode::kDynamic, Mode::kBest}) {
-      const auto result = estimate(machine, {side, side, std::int64_t{1} << 22, 1, density}, mode);
+      const auto result = estimate(machine_, {side, side, std::int64_t{1} << 22, 1, density}, mode);
       ASSERT_FALSE(result);
       EXPECT_EQ(result.error().code, ErrorCode::kLimit) << result.error().message;
       EXPECT_THAT(result.error().message, testing::Not(HasSubstr("-"))) << "a count overflowed";
@@ -79,12 +79,12 @@ TEST_F(IpuEstimate, TheLargestProblemsAreCounted) {
 
 TEST_F(IpuEstimate, BestNIsTheHighestRate) {
   const Problem problem{4096, 4096, 0, 8, 1.0 / 16};
-  const auto best = estimate_best_n(machine, problem, Mode::kStatic);
+  const auto best = estimate_best_n(machine_, problem, Mode::kStatic);
   ASSERT_TRUE(best);
   for (std::int64_t n = 4; n <= 65536; n *= 4) {
     Problem at = problem;
     at.n = n;
-    const auto other = estimate(machine, at, Mode::kStatic);
+    const auto other = estimate(machine_, at, Mode::kStatic);
     if (other) {
       EXPECT_LE(other->tflops, best->tflops) << n;
     }

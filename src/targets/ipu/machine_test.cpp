@@ -37,7 +37,7 @@ TEST(Machine, UnknownNameListsTheKnown) {
 class MachineFile : public testing::Test {
  protected:
   std::string write(const std::string& text) {
-    const std::string path = (folder.path() / "machine.json").string();
+    const std::string path = (folder_.path() / "machine.json").string();
     std::ofstream(path) << text;
     return path;
   }
@@ -46,7 +46,7 @@ class MachineFile : public testing::Test {
     return machine ? "" : machine.error().message;
   }
 
-  TemporaryFolder folder;
+  TemporaryFolder folder_;
 };
 
 constexpr const char* kSmall = R"({"name": "small", "tiles": 16, "workers": 6, "tile_bytes": 262144, "clock_hz": 1e9,

@@ -16,7 +16,7 @@ nlohmann::json read(const std::string& name) {
 
 class PublishedFigures : public testing::Test {
  protected:
-  Machine machine = *find_machine("bow");
+  Machine machine_ = *find_machine("bow");
 };
 
 TEST_F(PublishedFigures, StaticGrid) {
@@ -26,7 +26,7 @@ TEST_F(PublishedFigures, StaticGrid) {
     for (std::size_t i = 0; i < grid.at("n").size(); ++i) {
       const std::int64_t m = row.at("m");
       const Problem problem{m, m, grid.at("n").at(i), row.at("block"), 1.0 / row.at("inverse_density").get<double>()};
-      const auto predicted = estimate(machine, problem, Mode::kStatic);
+      const auto predicted = estimate(machine_, problem, Mode::kStatic);
       ASSERT_EQ(static_cast<bool>(predicted), !row.at("speedup").at(i).is_null())
           << "out of memory: m " << m << " n " << problem.n << " block " << problem.block << " density "
           << problem.density;
@@ -53,7 +53,7 @@ TEST_F(PublishedFigures, DenseCurves) {
       const std::int64_t m = curve.at("m");
       Problem problem{m, m, curve.at("n").at(i)};
       problem.dtype = curve.at("dtype") == "f32" ? DType::kF32 : DType::kF16;
-      const auto predicted = estimate(machine, problem, Mode::kDense);
+      const auto predicted = estimate(machine_, problem, Mode::kDense);
       ASSERT_TRUE(predicted);
       EXPECT_NEAR(std::log(predicted->tflops / curve.at("tflops").at(i).get<double>()), 0, std::log(1.13))
           << m << " n " << problem.n;
@@ -67,7 +67,7 @@ TEST_F(PublishedFigures, PrintedRatios) {
     Problem problem{4096, 4096, 0, row.at("block"), 1.0 / 16};
     problem.dtype = row.at("dtype") == "f32" ? DType::kF32 : DType::kF16;
     const auto predicted =
-        estimate_best_n(machine, problem, row.at("mode") == "dynamic" ? Mode::kDynamic : Mode::kStatic);
+        estimate_best_n(machine_, problem, row.at("mode") == "dynamic" ? Mode::kDynamic : Mode::kStatic);
     ASSERT_TRUE(predicted);
     EXPECT_NEAR(predicted->speedup / row.at("speedup").get<double>(), 1, 0.15) << row;
   }
@@ -78,7 +78,7 @@ TEST_F(PublishedFigures, DynamicBlocks) {
   for (const auto& row : best.at("f16")) {
     if (row.at("mode") != "dynamic" || row.at("block") != 16 || row.at("m") != 4096) continue;
     const Problem problem{4096, 4096, 0, 16, 1.0 / row.at("inverse_density").get<double>()};
-    const auto predicted = estimate_best_n(machine, problem, Mode::kDynamic);
+    const auto predicted = estimate_best_n(machine_, problem, Mode::kDynamic);
     ASSERT_TRUE(predicted);
     EXPECT_NEAR(predicted->tflops / row.at("tflops").get<double>(), 1, 0.15) << row;
   }
@@ -90,9 +90,9 @@ TEST_F(PublishedFigures, BestIsNeverWorse) {
       for (const std::int64_t block : {1, 4, 16, 32})
         for (const double density : {0.25, 0.03}) {
           const Problem problem{m, m, n, block, density};
-          const auto best = estimate(machine, problem, Mode::kBest);
+          const auto best = estimate(machine_, problem, Mode::kBest);
           for (const Mode mode : {Mode::kStatic, Mode::kDynamic}) {
-            const auto published = estimate(machine, problem, mode);
+            const auto published = estimate(machine_, problem, mode);
             if (!published) continue;
             ASSERT_TRUE(best);
             EXPECT_LE(best->cycles, published->cycles) << m << ' ' << n << ' ' << block << ' ' << density;

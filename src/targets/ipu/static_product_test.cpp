@@ -44,10 +44,10 @@ INSTANTIATE_TEST_SUITE_P(All, StaticPatterns,
 
 class StaticProductTest : public testing::Test {
  protected:
-  StaticProductTest() { options.n = 20; }
+  StaticProductTest() { options_.n = 20; }
 
-  Machine machine = small_machine(48);
-  StaticProductOptions options;
+  Machine machine_ = small_machine(48);
+  StaticProductOptions options_;
 };
 
 TEST_F(StaticProductTest, EveryPairOfSplitsAndBandsIsExact) {
@@ -57,12 +57,12 @@ TEST_F(StaticProductTest, EveryPairOfSplitsAndBandsIsExact) {
   for (const bool freed : {false, true})
     for (const std::int64_t splits : {1, 2, 5})
       for (const std::int64_t bands : {1, 3, 9}) {
-        options.rules = {};
+        options_.rules = {};
         if (freed)
-          options.rules = {.grain = 1, .max_splits = 48, .max_bands = 48, .leave_half = false, .equal_splits = false};
-        options.force_splits = splits;
-        options.force_bands = bands;
-        const auto product = StaticProduct::plan(machine, w, options);
+          options_.rules = {.grain = 1, .max_splits = 48, .max_bands = 48, .leave_half = false, .equal_splits = false};
+        options_.force_splits = splits;
+        options_.force_bands = bands;
+        const auto product = StaticProduct::plan(machine_, w, options_);
         ASSERT_EQ(static_cast<bool>(product), freed || splits * bands * 2 <= 48) << splits << ' ' << bands;
         if (!product) continue;
         EXPECT_EQ(product->choice().cost.splits, splits);
@@ -75,8 +75,8 @@ TEST_F(StaticProductTest, EveryPairOfSplitsAndBandsIsExact) {
 TEST_F(StaticProductTest, DenseTimesSparse) {
   for (const std::int64_t block : {1, 16}) {
     const BlockSparse w = test_matrix(TestPattern::kUniform, 6 * block, 10 * block, block, 5);
-    options.side = SparseSide::kRight;
-    const auto product = StaticProduct::plan(machine, w, options);
+    options_.side = SparseSide::kRight;
+    const auto product = StaticProduct::plan(machine_, w, options_);
     ASSERT_TRUE(product) << product.error().message;
     const Tensor x = test_operand(20, w.rows, 6);
     const auto simulated = product->run(x, serial_executor());
@@ -94,7 +94,7 @@ TEST_F(StaticProductTest, DenseTimesSparse) {
 
 TEST_F(StaticProductTest, RefreshTakesNewValuesForThePattern) {
   BlockSparse w = test_matrix(TestPattern::kBanded, 64, 64, 8, 9);
-  auto product = StaticProduct::plan(machine, w, options);
+  auto product = StaticProduct::plan(machine_, w, options_);
   ASSERT_TRUE(product);
   const Tensor x = test_operand(64, 20, 10);
   w.values = test_operand(w.kept_blocks(), 64, 11).reshaped(w.values.shape());
@@ -107,7 +107,7 @@ TEST_F(StaticProductTest, RefreshTakesNewValuesForThePattern) {
 
 TEST_F(StaticProductTest, BlocksOf32RunAsFour) {
   const BlockSparse w = test_matrix(TestPattern::kUniform, 128, 96, 32, 12);
-  const auto product = StaticProduct::plan(machine, w, options);
+  const auto product = StaticProduct::plan(machine_, w, options_);
   ASSERT_TRUE(product) << product.error().message;
   const Tensor x = test_operand(96, 20, 13);
   EXPECT_TRUE(equal(product->run(x, serial_executor())->result, exact_product(w, x)));
@@ -126,7 +126,7 @@ TEST_F(StaticProductTest, RealNumbersDifferByTheirRoundingAlone) {
   Tensor x_abs = x.clone();
   for (float& value : x_abs.values<float>()) value = std::abs(value);
   const Tensor expected = exact_product(w, x), magnitude = exact_product(w_abs, x_abs);
-  const auto product = StaticProduct::plan(machine, w, options);
+  const auto product = StaticProduct::plan(machine_, w, options_);
   ASSERT_TRUE(product);
   const auto simulated = product->run(x, serial_executor());
   ASSERT_TRUE(simulated);
@@ -143,7 +143,7 @@ TEST_F(StaticProductTest, RealNumbersDifferByTheirRoundingAlone) {
 TEST_F(StaticProductTest, ThreadsChangeNothing) {
   const BlockSparse w = test_matrix(TestPattern::kUniform, 64, 64, 4, 16);
   const Tensor x = test_operand(64, 20, 17);
-  const auto product = StaticProduct::plan(machine, w, options);
+  const auto product = StaticProduct::plan(machine_, w, options_);
   ASSERT_TRUE(product);
   const auto executor = make_executor(2);
   const auto one = product->run(x, serial_executor()), two = product->run(x, *executor);
@@ -154,16 +154,16 @@ TEST_F(StaticProductTest, ThreadsChangeNothing) {
 
 TEST_F(StaticProductTest, BadInputIsRefused) {
   const BlockSparse w = test_matrix(TestPattern::kUniform, 64, 64, 4, 16);
-  const auto product = StaticProduct::plan(machine, w, options);
+  const auto product = StaticProduct::plan(machine_, w, options_);
   ASSERT_TRUE(product);
   EXPECT_THAT(product->run(test_operand(64, 21, 1), serial_executor()).error().message,
               HasSubstr("expected X of shape 64x20 and a float type, found 64x21 of f32"));
   const BlockSparse odd = test_matrix(TestPattern::kUniform, 15, 15, 5, 16);
-  EXPECT_THAT(StaticProduct::plan(machine, odd, options).error().message,
+  EXPECT_THAT(StaticProduct::plan(machine_, odd, options_).error().message,
               HasSubstr("blocks of 1, 4, 8, 16 or 32, found 5"));
-  Machine tiny = machine;
+  Machine tiny = machine_;
   tiny.tile_bytes = 128;
-  EXPECT_THAT(StaticProduct::plan(tiny, w, options).error().message, HasSubstr("bytes and an index list of"));
+  EXPECT_THAT(StaticProduct::plan(tiny, w, options_).error().message, HasSubstr("bytes and an index list of"));
 }
 
 }  // namespace
