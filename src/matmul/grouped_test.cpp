@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <espalier/grouped.hpp>
 
@@ -85,7 +86,7 @@ TEST(Batched, OneXForAllAndErrors) {
   Tensor y(DType::kF32, {32, 4});
   const MutableMatrix first(y.raw(), 16, 4);
   ASSERT_TRUE(batched_matmul(*plan, x, first, {.count = 2, .y_stride = 64}));
-  EXPECT_EQ(std::memcmp(y.raw(), y.values<float>().data() + 64, 256), 0);
+  EXPECT_TRUE(std::ranges::equal(y.values<float>().first(64), y.values<float>().subspan(64)));
   EXPECT_THAT(batched_matmul(*plan, x, first, {.count = -1}).error().message, HasSubstr("count is -1"));
   EXPECT_THAT(batched_matmul(*plan, random.dense(31, 4), first, {.count = 2}).error().message,
               HasSubstr("x is 31 x 4"));

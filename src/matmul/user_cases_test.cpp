@@ -355,12 +355,12 @@ TEST(UserCases, MoreThanTwoToThe31Elements) {
   expect_right(w, 2, {}, random);
 
   // Operands whose rows are more than 2^31 elements apart.
-  constexpr std::int64_t kStride = (std::int64_t{1} << 31) + 64, kRows = 4, n = 5;
+  constexpr std::int64_t kStride = (std::int64_t{1} << 31) + 64, kRows = 4, kColumns = 5;
   const SparsePages x(kRows * kStride * 4), y(kRows * kStride * 4);
   if (x.data() == nullptr || y.data() == nullptr) GTEST_SKIP() << "skipped aloud: no 64 GiB of address space";
   const BlockSparse blocks = random.blocks(kRows, kRows, {2, 2}, 1.0);
   for (const DataOrder order : {DataOrder::kFeatureMajor, DataOrder::kTokens}) {
-    const std::int64_t rows = kRows, cols = order == DataOrder::kTokens ? kRows : n;
+    const std::int64_t rows = kRows, cols = order == DataOrder::kTokens ? kRows : kColumns;
     const Tensor dense = random.dense(rows, cols);
     for (std::int64_t i = 0; i < rows; ++i)
       std::memcpy(x.data() + i * kStride, dense.values<float>().data() + i * cols, static_cast<std::size_t>(cols) * 4);

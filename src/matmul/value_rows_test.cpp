@@ -72,7 +72,7 @@ TEST_P(ValueRows, SoftmaxOfInfinitiesAndNan) {
   ASSERT_TRUE(softmax_rows(*matrix, values));
   EXPECT_FLOAT_EQ(values[0], 0.5F);
   EXPECT_EQ(values[1], 0.0F);
-  for (const std::size_t i : {3, 4, 5, 6, 7}) EXPECT_TRUE(std::isnan(values[i])) << i;
+  for (const std::size_t i : {3U, 4U, 5U, 6U, 7U}) EXPECT_TRUE(std::isnan(values[i])) << i;
   EXPECT_EQ(values[8], 1.0F);
   EXPECT_EQ(values[9], 0.0F);
 }

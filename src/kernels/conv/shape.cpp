@@ -14,8 +14,9 @@ std::int64_t widest_pad(const ConvShape& s) { return std::max({s.pad_top, s.pad_
 }  // namespace
 
 double ConvShape::dense_flops() const {
-  return 2.0 * static_cast<double>(batch * out_channels * in_channels / std::max<std::int64_t>(groups, 1)) *
-         static_cast<double>(kernel_h * kernel_w) * static_cast<double>(out_height() * out_width());
+  const std::int64_t group_channels = in_channels / std::max<std::int64_t>(groups, 1);
+  return 2.0 * static_cast<double>(batch * out_channels * group_channels) * static_cast<double>(kernel_h * kernel_w) *
+         static_cast<double>(out_height() * out_width());
 }
 
 Status check_conv(const ConvShape& s, DType dtype) {

@@ -231,11 +231,11 @@ class KeptColumns {
 // Blocks a multiple of R rows high.
 template <typename V, int R>
 inline void run_rows(const SddmmArgs& args) {
-  constexpr int C = static_cast<int>(V::kLanes) / R;
+  constexpr int kCols = static_cast<int>(V::kLanes) / R;
   const std::int64_t width = args.block_cols;
-  // The C values of a row lie one after another; and so do all R C of them.
-  const bool row_contiguous = args.block_rows == 1 || width % C == 0;
-  const bool contiguous = row_contiguous && (R == 1 || width == C);
+  // The kCols values of a row lie one after another; and so do all R kCols of them.
+  const bool row_contiguous = args.block_rows == 1 || width % kCols == 0;
+  const bool contiguous = row_contiguous && (R == 1 || width == kCols);
   for_block_rows(args, [&](std::int64_t block_row, std::int64_t first, std::int64_t last) {
     const std::int64_t kept = (last - first) * width;
     for (std::int64_t i = 0; i < args.block_rows; i += R) {
@@ -246,23 +246,23 @@ inline void run_rows(const SddmmArgs& args) {
         dy[r] = args.dy + (row < args.rows ? row : args.rows - 1) * args.dy_stride;
       }
       KeptColumns columns(args, first);
-      for (std::int64_t entry = 0; entry < kept; entry += C) {
-        const int count = static_cast<int>(kept - entry < C ? kept - entry : C);
-        const float* x[C];
-        std::int64_t places[C];
+      for (std::int64_t entry = 0; entry < kept; entry += kCols) {
+        const int count = static_cast<int>(kept - entry < kCols ? kept - entry : kCols);
+        const float* x[kCols];
+        std::int64_t places[kCols];
         columns.take(count, x, places);
-        const typename V::Reg sums = sum_products<V, R, C>(dy, x, args.steps);
+        const typename V::Reg sums = sum_products<V, R, kCols>(dy, x, args.steps);
         float* const values = args.values + i * width;
-        if (contiguous && count == C) {
+        if (contiguous && count == kCols) {
           store_scaled<V>(args, values + places[0], sums);
           continue;
         }
-        alignas(64) float scaled[R * C];
+        alignas(64) float scaled[R * kCols];
         V::store(scaled, V::mul(V::broadcast(&args.alpha), sums));
         for (int r = 0; r < R; ++r)
           for (int e = 0; e < count; ++e) {
             float& value = values[(row_contiguous ? places[0] + e : places[e]) + r * width];
-            value = scaled[r * C + e] + (args.beta != 0 ? args.beta * value : 0.0F);
+            value = scaled[r * kCols + e] + (args.beta != 0 ? args.beta * value : 0.0F);
           }
       }
     }

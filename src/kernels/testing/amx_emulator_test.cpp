@@ -49,13 +49,12 @@ TEST_F(AmxEmulator, DotsUnsignedBySignedBytes) {
   for (auto& v : b) v = static_cast<std::int8_t>(random());
   std::vector<std::int32_t> c(256, -7);
   probe_dot(false, a.data(), b.data(), c.data(), 64);
-  for (int m = 0; m < 16; ++m)
-    for (int n = 0; n < 16; ++n) {
+  for (std::size_t m = 0; m < 16; ++m)
+    for (std::size_t n = 0; n < 16; ++n) {
       std::int32_t expected = -7;
-      for (int k = 0; k < 64; ++k)
-        expected += static_cast<int>(a[static_cast<std::size_t>(m * 64 + k)]) *
-                    static_cast<int>(b[static_cast<std::size_t>((k / 4) * 64 + 4 * n + k % 4)]);
-      EXPECT_EQ(c[static_cast<std::size_t>(m * 16 + n)], expected) << m << ", " << n;
+      for (std::size_t k = 0; k < 64; ++k)
+        expected += static_cast<int>(a[m * 64 + k]) * static_cast<int>(b[k / 4 * 64 + 4 * n + k % 4]);
+      EXPECT_EQ(c[m * 16 + n], expected) << m << ", " << n;
     }
 }
 
