@@ -272,6 +272,7 @@ class Int8Conformance : public ::testing::TestWithParam<const KernelInfo*> {
   bool is_nm() const { return kernel().pattern == PatternKind::kNm; }
   std::vector<Block> blocks() const {
     const std::int64_t r = kernel().tile_rows, step = kernel().block_cols_step;
+    if (kernel().panel_in_l1) return {{r, step}, {r, step}};
     return {{r, step}, {2 * r, step <= 4 ? 3 * step : 2 * step}};
   }
   // Runs and compares a product of either kind.

@@ -1,7 +1,7 @@
 // The table row that describes a product micro-kernel; selection, tests and benchmarks iterate the rows.
 //
-// Names: <op>_<type>_<pattern>_<tile>_<isa>, e.g. spmm_bf16_blk8x2_8x3v_avx512: strips of 8 rows, blocks a multiple of 2
-// columns wide, a tile of 8 rows x 3 vectors. The name is also the function's symbol. `avx512bf16` in place of an ISA
+// Names: <op>_<type>_<pattern>_<tile>_<isa>, e.g. spmm_bf16_blk8x2_8x3v_avx512: strips of 8 rows, blocks a multiple of
+// 2 columns wide, a tile of 8 rows x 3 vectors. The name is also the function's symbol. `avx512bf16` in place of an ISA
 // is AVX-512 with vdpbf16ps, which is a feature beside the levels (KernelInfo::needs).
 #pragma once
 
@@ -34,9 +34,9 @@ enum class PackedLayout : std::uint8_t {
 };
 
 // One variant. Requirements: the features that `isa` does not imply; the pattern's kind; r a multiple of tile_rows and
-// c of block_cols_step (with kNm its N and M; kSlices takes any block apart); min_n <= n <= max_n (0: no limit). `y` is what sums are kept in: a
-// kernel of f32 stores bf16 as well, one of i32 stores what Storage lists (Epilogue::storage). Kernels of i8 weights
-// take u8 X, which packing makes of i8.
+// c of block_cols_step (with kNm its N and M; kSlices takes any block apart); min_n <= n <= max_n (0: no limit). `y` is
+// what sums are kept in: a kernel of f32 stores bf16 as well, one of i32 stores what Storage lists (Epilogue::storage).
+// Kernels of i8 weights take u8 X, which packing makes of i8.
 struct KernelInfo {
   std::string_view name;
   Op op = Op::kSpmm;
@@ -49,6 +49,8 @@ struct KernelInfo {
   std::int32_t tile_rows = 1, tile_cols = 1;
   std::int32_t k_per_row = 1;       // of packed X
   std::int32_t units_multiple = 1;  // kStrips: units of a block row and part, filled up with zeros
+  // For blocks of just tile_rows x block_cols_step; k comes in parts so small that a panel of X stays in L1.
+  bool panel_in_l1 = false;
   std::int64_t min_n = 1, max_n = 0;
   PackedLayout layout = PackedLayout::kStrips;
   // May read X where it lies instead of packed panels, when X is feature-major f32, its rows and start are 64-byte

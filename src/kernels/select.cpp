@@ -40,6 +40,9 @@ std::string reason_against(const KernelInfo& kernel, const KernelRequest& reques
   } else if (kernel.pattern == PatternKind::kBlock) {
     if (request.block_rows % kernel.tile_rows != 0)
       return fmt::format("blocks of {} rows are not a multiple of {}", request.block_rows, kernel.tile_rows);
+    if (kernel.panel_in_l1 && (request.block_rows != kernel.tile_rows || request.block_cols != kernel.block_cols_step))
+      return fmt::format("is for blocks of {}x{}, wanted {}x{}", kernel.tile_rows, kernel.block_cols_step,
+                         request.block_rows, request.block_cols);
     const bool exact = kernel.layout == PackedLayout::kCanonical && kernel.block_cols_step > 1;
     if (exact && request.block_cols != kernel.block_cols_step)
       return fmt::format("is for blocks of {} columns, wanted {}", kernel.block_cols_step, request.block_cols);

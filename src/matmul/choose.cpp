@@ -148,7 +148,7 @@ Blocking choose_blocking(const KernelInfo& kernel, const PatternFacts& facts, st
   const std::int64_t k_per_dword = kDword / static_cast<std::int64_t>(size_of(kernel.x));
   const std::int64_t packed_k = (k + k_per_dword - 1) / k_per_dword;
   // Strips of one row read X once per kept unit: one panel at a time, its part of k in L1, or L2 binds.
-  if (kernel.tile_rows == 1 && kernel.weights == DType::kI8 && kernel.isa == Isa::kVnni) {
+  if (kernel.panel_in_l1) {
     constexpr std::int64_t kDefaultL1 = 32 << 10;
     const std::int64_t quads = (k + 3) / 4;
     const std::int64_t at_once = (caches.l1d > 0 ? caches.l1d : kDefaultL1) / packed_row_bytes(kernel);
@@ -188,6 +188,13 @@ double predicted_ms(const KernelInfo& kernel, const PatternFacts& facts, std::in
     stats.kept_values = facts.m * ((facts.k + facts.nm.m - 1) / facts.nm.m) * facts.nm.n;
     stats.kept_units = 0;
     stats.weight_bytes = stats.kept_values * value_bytes + stats.kept_values / 4;  // two bits a position
+  }
+  if (kernel.panel_in_l1) {
+    // Every part begins and ends its tiles, and fills its units up.
+    const std::int64_t part_cols = choose_blocking(kernel, facts, n, machine.caches).part_cols;
+    const std::int64_t parts = part_cols > 0 ? (facts.k + part_cols - 1) / part_cols : 1;
+    stats.strips *= parts;
+    stats.kept_values += stats.strips * (kernel.units_multiple - 1) / 2 * facts.block.cols;
   }
   stats.x_bytes = facts.k * n * static_cast<std::int64_t>(size_of(kernel.x));
   stats.y_bytes = facts.m * n * static_cast<std::int64_t>(size_of(facts.y));

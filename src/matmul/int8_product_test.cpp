@@ -91,20 +91,19 @@ class Int8OnIsa : public testing::TestWithParam<Isa> {
 TEST_P(Int8OnIsa, SumsOfEveryBlockOrderAndSign) {
   for (const Block block : {Block{1, 1}, Block{1, 4}, Block{2, 3}, Block{4, 4}, Block{4, 1}, Block{8, 8}, Block{12, 6},
                             Block{16, 16}, Block{16, 64}, Block{32, 32}})
-    for (const std::int64_t n : {1, 5, 64, 150})
+    for (const std::int64_t n : {1, 5, 70})
       for (const Fallback dense : {Fallback::kNever, Fallback::kAlways})
-        for (const DType x : {DType::kU8, DType::kI8})
-          for (const DataOrder order : {DataOrder::kFeatureMajor, DataOrder::kTokens}) {
-            SCOPED_TRACE(testing::Message() << block.rows << "x" << block.cols << " n " << n << " x " << to_string(x)
-                                            << " tokens " << (order == DataOrder::kTokens));
-            expect_sums(pruned<BlockSparse>(75, 133, block, 0.3), x,
-                        {.n = n,
-                         .order = order,
-                         .quantization = {.x_zero = x == DType::kI8 ? -5 : 130},
-                         .dense = dense,
-                         .isa = GetParam()});
-            if (HasFailure()) return;
-          }
+        for (const auto& [x, order] :
+             {std::pair{DType::kU8, DataOrder::kTokens}, {DType::kI8, DataOrder::kFeatureMajor}}) {
+          SCOPED_TRACE(testing::Message() << block.rows << "x" << block.cols << " n " << n << " x " << to_string(x));
+          expect_sums(pruned<BlockSparse>(75, 133, block, 0.3), x,
+                      {.n = n,
+                       .order = order,
+                       .quantization = {.x_zero = x == DType::kI8 ? -5 : 130},
+                       .dense = dense,
+                       .isa = GetParam()});
+          if (HasFailure()) return;
+        }
 }
 
 TEST_P(Int8OnIsa, SumsOfNOfMAndUnstructured) {

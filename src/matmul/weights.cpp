@@ -20,6 +20,12 @@ using kernels::PackedTiles;
 // Of W in an AMX tile, and in a dword.
 std::int64_t tile_columns(DType type) { return 64 / static_cast<std::int64_t>(size_of(type)); }
 std::int64_t dword_columns(DType type) { return 4 / static_cast<std::int64_t>(size_of(type)); }
+// The blocks that kernels of a type take.
+Block in_dwords(Block block, DType type) {
+  const std::int64_t dword = dword_columns(type);
+  if (type == DType::kI8 && block.rows % 2 != 0) return {1, dword};
+  return {block.rows, block.cols % dword == 0 ? block.cols : dword};
+}
 
 // May lie past the last column: a ragged group can be filled up with zeros there.
 std::int64_t column_of(const NmSparse& matrix, std::int64_t row_group, std::int64_t i) {
@@ -107,17 +113,18 @@ BlockSparse blocks_of(const NmSparse& matrix) {
 }
 
 BlockSparse in_dword_columns(const BlockSparse& matrix, DType type) {
-  if (matrix.block.cols % dword_columns(type) == 0) return matrix;
+  const Block block = in_dwords(matrix.block, type);
+  if (block == matrix.block) return matrix;
   BlockSparse whole = matrix;
   if (!whole.values.defined())
     whole.values = Tensor(DType::kF32, {matrix.kept_blocks(), matrix.block.rows, matrix.block.cols});
-  auto blocks = to_block(whole, {matrix.block.rows, dword_columns(type)});
+  auto blocks = to_block(whole, block);
   ESPALIER_CHECK(blocks.has_value());
   return *std::move(blocks);
 }
 
 void use_dword_columns(const MatrixPattern& pattern, PatternFacts& facts) {
-  if (facts.block.cols % dword_columns(facts.type) == 0 || std::holds_alternative<DensePattern>(pattern)) return;
+  if (in_dwords(facts.block, facts.type) == facts.block || std::holds_alternative<DensePattern>(pattern)) return;
   const auto* const nm = std::get_if<NmSparse>(&pattern);
   const BlockSparse blocks =
       in_dword_columns(nm != nullptr ? blocks_of(*nm) : std::get<BlockSparse>(pattern), facts.type);
@@ -187,7 +194,7 @@ Status PackedWeights::pack_sparse(const kernels::KernelInfo& kernel, const Block
     return {};
   }
   BlockSparse blocks = nm != nullptr ? blocks_of(*nm) : std::get<BlockSparse>(pattern_);
-  widened_ = blocks.block.cols % dword_columns(type_) != 0;
+  widened_ = in_dwords(blocks.block, type_) != blocks.block;
   if (widened_) blocks = in_dword_columns(blocks, type_);
   block_rows_ = blocks.block.rows;
   block_cols_ = blocks.block.cols;

@@ -29,8 +29,8 @@ using MatrixPattern = std::variant<BlockSparse, NmSparse, DensePattern>;
 // whole: `cols` of the result is a multiple of M.
 BlockSparse blocks_of(const NmSparse& matrix);
 
-// The same pattern in blocks whose columns fill dwords of `type`, pairs of bf16 and quads of i8: blocks of another
-// width become blocks one dword wide that keep all they keep.
+// The same pattern in blocks whose columns fill dwords of `type`, pairs of bf16 and quads of i8: blocks of another width
+// become blocks one dword wide that keep all they keep. With i8 an odd height becomes rows of their own, too.
 BlockSparse in_dword_columns(const BlockSparse& matrix, DType type);
 void use_dword_columns(const MatrixPattern& pattern, PatternFacts& facts);
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/spmm_args.hpp"
 #include "kernels/spmm_f32/pack_x.hpp"
@@ -25,13 +26,13 @@ inline float* packed_quads(const PackXArgs& args, std::int64_t panel, std::int64
 inline void pack_quad_slowly(const PackXArgs& args, std::int64_t panel, std::int64_t quad, std::int64_t column) {
   auto* const target = reinterpret_cast<std::uint8_t*>(packed_quads(args, panel, quad));
   const std::uint8_t flip = args.from_signed ? 0x80 : 0;
-  for (std::int64_t c = column; c < args.tile_cols; ++c)
-    for (std::int64_t i = 0; i < 4; ++i) {
-      const std::int64_t k = 4 * quad + i, in_x = panel * args.tile_cols + c;
-      const bool inside = k < args.rows && in_x < args.columns;
-      target[4 * c + i] =
-          static_cast<std::uint8_t>(inside ? *byte_at(args, args.first_row + k, args.first_column + in_x) ^ flip : 0);
-    }
+  std::memset(target + 4 * column, 0, static_cast<std::size_t>(4 * (args.tile_cols - column)));
+  const std::int64_t first = panel * args.tile_cols, left = args.columns - first;
+  const std::int64_t end = left < args.tile_cols ? left : args.tile_cols;
+  for (std::int64_t i = 0; i < 4 && 4 * quad + i < args.rows; ++i)
+    for (std::int64_t c = column; c < end; ++c)
+      target[4 * c + i] = static_cast<std::uint8_t>(
+          *byte_at(args, args.first_row + 4 * quad + i, args.first_column + first + c) ^ flip);
 }
 
 template <typename I>

@@ -9,18 +9,10 @@ namespace espalier::kernels {
 
 using D = QuadsDot512;
 
-template <int N, int Chains>
-inline void run_rows(const SpmmArgs& args) {
-  if (args.block_rows == 1 && args.block_cols == 1)
-    run_single_rows<D, N, Chains>(args);
-  else
-    run_strips<D, 1, N, 1>(args);
-}
-
-void spmm_i8_blk1x4_1x1v_vnni(const SpmmArgs& args) { run_rows<1, 4>(args); }
-void spmm_i8_blk1x4_1x2v_vnni(const SpmmArgs& args) { run_rows<2, 4>(args); }
-void spmm_i8_blk1x4_1x4v_vnni(const SpmmArgs& args) { run_rows<4, 2>(args); }
-void spmm_i8_blk1x4_1x8v_vnni(const SpmmArgs& args) { run_rows<8, 2>(args); }
+void spmm_i8_blk1x4_1x1v_vnni(const SpmmArgs& args) { run_single_rows<D, 1, 4>(args); }
+void spmm_i8_blk1x4_1x2v_vnni(const SpmmArgs& args) { run_single_rows<D, 2, 4>(args); }
+void spmm_i8_blk1x4_1x4v_vnni(const SpmmArgs& args) { run_single_rows<D, 4, 2>(args); }
+void spmm_i8_blk1x4_1x8v_vnni(const SpmmArgs& args) { run_single_rows<D, 8, 2>(args); }
 void spmm_i8_blk2x16_2x1v_vnni(const SpmmArgs& args) { run_strips<D, 2, 1, 4>(args); }
 void spmm_i8_blk2x4_2x1v_vnni(const SpmmArgs& args) { run_strips<D, 2, 1, 1>(args); }
 void spmm_i8_blk2x16_2x4v_vnni(const SpmmArgs& args) { run_strips<D, 2, 4, 4>(args); }

@@ -17,18 +17,17 @@ constexpr PackXFn pack_x_for(Isa isa) {
 }
 constexpr int lanes_of(Isa isa) { return isa == kScalar ? 4 : (isa == kAvx2 ? 8 : 16); }
 
-// Two loads and two products start per cycle, and few accumulators cannot cover their latency; strips of one row have
-// chains for that.
+// Two loads and two products start per cycle, and few accumulators cannot cover their latency.
 constexpr double tile_efficiency(Isa isa, int rows, int vectors) {
-  const double products = rows * vectors, loads = rows + vectors, latency = rows == 1 ? 1 : 10;
-  if (isa == kScalar) return 0.2;
+  const double products = rows * vectors, loads = rows + vectors, latency = 10;
+  if (isa == kScalar) return 0.03;
   if (isa != kVnni) {
     const double operations = 4 * products + 2 * loads;
     return 0.85 * 4 * products / (operations > latency ? operations : latency);
   }
   double slots = products > loads ? products : loads;
   slots = slots > latency ? slots : latency;
-  return 0.85 * products / slots;
+  return 0.95 * products / slots;
 }
 
 constexpr KernelInfo row(std::string_view name, Isa isa, int step, int rows, SpmmFn run) {
@@ -47,10 +46,20 @@ constexpr KernelInfo tile(std::string_view name, Isa isa, int step, int rows, in
   KernelInfo info = row(name, isa, step, rows, run);
   info.tile_cols = cols;
   info.pack_x = pack_x_for(isa);
-  if (isa == kVnni && rows == 1) info.units_multiple = 4;  // chains
   info.cost = {.efficiency = tile_efficiency(isa, rows, cols / lanes_of(isa)),
-               .unit_ns = step == 16 ? 0.8 : (rows == 1 ? 0.5 : 1.2),
+               .unit_ns = isa == kScalar ? 3 : (step == 16 ? 0.4 : 0.8),
                .tile_ns = 8};
+  return info;
+}
+
+// Strips of one row with VNNI (run_single_rows of spmm_f32/strips.hpp): chains cover the latency, loads bind, and
+// leaving the loop of a strip costs more than it does elsewhere.
+constexpr KernelInfo single_row(std::string_view name, int cols, SpmmFn run) {
+  KernelInfo info = tile(name, kVnni, 4, 1, cols, run);
+  info.units_multiple = 4;
+  info.panel_in_l1 = true;
+  const int vectors = cols / 16;
+  info.cost = {.efficiency = vectors == 1 ? 0.3 : (vectors == 2 ? 0.5 : 0.64), .unit_ns = 0, .tile_ns = 7.0 + vectors};
   return info;
 }
 
@@ -60,7 +69,7 @@ constexpr KernelInfo vector(std::string_view name, Isa isa, int step, int rows, 
   info.tile_cols = 1;
   info.max_n = 1;
   info.pack_x = pack_vector_int8;
-  info.cost = {.efficiency = isa == kScalar ? 0.1 : 0.4, .unit_ns = 0.8, .tile_ns = 15};
+  info.cost = {.efficiency = isa == kScalar ? 0.02 : 0.4, .unit_ns = isa == kScalar ? 3 : 0.8, .tile_ns = 15};
   return info;
 }
 
@@ -111,10 +120,10 @@ constexpr KernelInfo kRows[] = {
     tile("spmm_i8_blk16x4_16x1v_avx512", kAvx512, 4, 16, 16, spmm_i8_blk16x4_16x1v_avx512),
     vector("spmv_i8_blk16x16_16x1_avx512", kAvx512, 16, 16, spmv_i8_blk16x16_16x1_avx512),
     vector("spmv_i8_blk16x4_16x1_avx512", kAvx512, 4, 16, spmv_i8_blk16x4_16x1_avx512),
-    tile("spmm_i8_blk1x4_1x1v_vnni", kVnni, 4, 1, 16, spmm_i8_blk1x4_1x1v_vnni),
-    tile("spmm_i8_blk1x4_1x2v_vnni", kVnni, 4, 1, 32, spmm_i8_blk1x4_1x2v_vnni),
-    tile("spmm_i8_blk1x4_1x4v_vnni", kVnni, 4, 1, 64, spmm_i8_blk1x4_1x4v_vnni),
-    tile("spmm_i8_blk1x4_1x8v_vnni", kVnni, 4, 1, 128, spmm_i8_blk1x4_1x8v_vnni),
+    single_row("spmm_i8_blk1x4_1x1v_vnni", 16, spmm_i8_blk1x4_1x1v_vnni),
+    single_row("spmm_i8_blk1x4_1x2v_vnni", 32, spmm_i8_blk1x4_1x2v_vnni),
+    single_row("spmm_i8_blk1x4_1x4v_vnni", 64, spmm_i8_blk1x4_1x4v_vnni),
+    single_row("spmm_i8_blk1x4_1x8v_vnni", 128, spmm_i8_blk1x4_1x8v_vnni),
     tile("spmm_i8_blk2x16_2x1v_vnni", kVnni, 16, 2, 16, spmm_i8_blk2x16_2x1v_vnni),
     tile("spmm_i8_blk2x4_2x1v_vnni", kVnni, 4, 2, 16, spmm_i8_blk2x4_2x1v_vnni),
     tile("spmm_i8_blk2x16_2x4v_vnni", kVnni, 16, 2, 64, spmm_i8_blk2x16_2x4v_vnni),
