@@ -46,7 +46,7 @@ TransposedWeights::TransposedWeights(const DensePattern& w)
 
 Tensor TransposedWeights::values(const Tensor& of_w) const {
   ESPALIER_CHECK(of_w.count() == value_count_);
-  const auto [cols, rows] = pattern_.block;  // of the block in W: rows x cols
+  const std::int64_t cols = pattern_.block.rows, rows = pattern_.block.cols;  // of the block in W: rows x cols
   Tensor result = Tensor::uninitialized(of_w.dtype(), {static_cast<std::int64_t>(sources_.size()), cols, rows});
   sparse::dispatch_bits(of_w.dtype(), [&](auto zero) {
     using Bits = decltype(zero);

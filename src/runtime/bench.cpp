@@ -1,6 +1,7 @@
 // Races: blocks of calls in turn, and the summary of their times.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <espalier/bench.hpp>
 
 #include "base/fail.hpp"
@@ -19,7 +20,7 @@ double ms_since(Clock::time_point start) {
 constexpr int kBlock = 6;
 
 double quantile(const std::vector<double>& sorted, double q) {
-  const auto at = static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5);
+  const auto at = static_cast<std::size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)));
   return sorted[at];
 }
 
