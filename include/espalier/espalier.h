@@ -124,6 +124,54 @@ ESP_API const char* esp_matmul_explain(const esp_matmul_plan* plan);
 /* NULL is fine. */
 ESP_API void esp_matmul_plan_free(esp_matmul_plan* plan);
 
+/* ---- Products of integers -----------------------------------------------------------------------------------------
+ * i8 weights by i8 or u8 X, summed in i32, exactly. */
+
+typedef enum esp_dtype {
+  ESP_F32 = 0,
+  ESP_F64 = 1,
+  ESP_BF16 = 2,
+  ESP_F16 = 3,
+  ESP_I8 = 4,
+  ESP_U8 = 5,
+  ESP_I16 = 6,
+  ESP_U16 = 7,
+  ESP_I32 = 8,
+  ESP_U32 = 9,
+  ESP_I64 = 10,
+  ESP_U64 = 11,
+  ESP_BOOL = 12
+} esp_dtype;
+
+/* What the integers stand for: real = scale * (stored - zero). */
+typedef struct esp_quantization {
+  size_t size;
+  esp_dtype x;          /* ESP_I8 or ESP_U8 */
+  esp_dtype y;          /* of Y and R: ESP_F32, ESP_BF16, ESP_I8, ESP_U8, or ESP_I32 for the sums themselves */
+  const float* w_scale; /* of W, copied */
+  int64_t w_scales;     /* how many: one for each output, 1 for all, 0 for none */
+  float x_scale, y_scale;
+  int32_t x_zero, y_zero;
+} esp_quantization;
+#define ESP_QUANTIZATION_INIT \
+  { sizeof(esp_quantization), ESP_U8, ESP_F32, NULL, 0, 1.0f, 1.0f, 0, 0 }
+
+/* A dense matrix of the caller; `stride` elements between rows, 0 means cols. */
+typedef struct esp_typed_matrix {
+  void* data;
+  esp_dtype dtype;
+  int64_t rows, cols, stride;
+} esp_typed_matrix;
+
+/* `values` takes the place of those of `w`, which are not read. `quantization` and `options` may be NULL. On failure
+ * *plan is NULL. */
+ESP_API esp_status esp_plan_matmul_i8(const esp_bsr* w, const int8_t* values, const esp_quantization* quantization,
+                                      const esp_matmul_options* options, esp_matmul_plan** plan);
+/* Of any plan. The residual may be NULL, or Y itself. `executor` NULL: the library's own threads. Thread-safe. */
+ESP_API esp_status esp_matmul_run_typed(const esp_matmul_plan* plan, const esp_typed_matrix* x,
+                                        const esp_typed_matrix* residual, const esp_typed_matrix* y,
+                                        const esp_executor* executor);
+
 /* ---- The sampled product: gradients of sparse weights --------------------------------------------------------------
  * dW = alpha dY X^T + beta dW at the kept blocks alone, for dY [m x n] and X [k x n]; dW as esp_bsr.values. */
 
@@ -147,22 +195,6 @@ ESP_API esp_status esp_sampled_run(const esp_sampled_plan* plan, const esp_matri
 ESP_API void esp_sampled_plan_free(esp_sampled_plan* plan);
 
 /* ---- Networks (library `espalier`, not in `espalier_matmul`) ----------------------------------------------------- */
-
-typedef enum esp_dtype {
-  ESP_F32 = 0,
-  ESP_F64 = 1,
-  ESP_BF16 = 2,
-  ESP_F16 = 3,
-  ESP_I8 = 4,
-  ESP_U8 = 5,
-  ESP_I16 = 6,
-  ESP_U16 = 7,
-  ESP_I32 = 8,
-  ESP_U32 = 9,
-  ESP_I64 = 10,
-  ESP_U64 = 11,
-  ESP_BOOL = 12
-} esp_dtype;
 
 /* A row-major tensor of the caller. */
 typedef struct esp_tensor {

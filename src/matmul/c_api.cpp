@@ -9,11 +9,6 @@
 #include "base/fail.hpp"
 #include "matmul/c_structs.hpp"
 
-struct esp_matmul_plan {
-  espalier::MatmulPlan plan;
-  std::string explanation;
-};
-
 namespace espalier {
 namespace {
 
@@ -47,9 +42,6 @@ Result<BlockSparse> block_sparse(const esp_bsr& w, bool with_values) {
   return matrix;
 }
 
-namespace {
-
-// `w` is rows x cols.
 Result<MatmulOptions> matmul_options(const esp_matmul_options& given, const esp_bsr& w) {
   if (given.activation < ESP_NONE || given.activation > ESP_SILU)
     return fail(ErrorCode::kInvalidArgument, "esp_matmul_options: unknown activation {}",
@@ -76,6 +68,8 @@ Result<MatmulOptions> matmul_options(const esp_matmul_options& given, const esp_
   options.threads = given.threads;
   return options;
 }
+
+namespace {
 
 Status run(const esp_matmul_plan* plan, const esp_matrix* x, const esp_matrix* residual, const esp_matrix* y,
            const esp_executor* executor) {

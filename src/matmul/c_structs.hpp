@@ -6,10 +6,17 @@
 #include <algorithm>
 #include <cstring>
 #include <espalier/executor.hpp>
+#include <espalier/matmul.hpp>
 #include <espalier/sparse.hpp>
 #include <espalier/status.hpp>
+#include <string>
 
 #include "base/fail.hpp"
+
+struct esp_matmul_plan {
+  espalier::MatmulPlan plan;
+  std::string explanation;
+};
 
 namespace espalier {
 
@@ -27,6 +34,9 @@ Result<Struct> read_struct(const Struct* given, const Struct& defaults, const ch
 
 // A view of the arrays of the caller, which plans copy. Without values the caller's are not read and may be NULL.
 Result<BlockSparse> block_sparse(const esp_bsr& w, bool with_values);
+
+// For a `w` that was read. What it points to must outlive the result.
+Result<MatmulOptions> matmul_options(const esp_matmul_options& given, const esp_bsr& w);
 
 class CallbackExecutor final : public Executor {
  public:
