@@ -1,7 +1,5 @@
 #include "matmul/transposed.hpp"
 
-#include <cstring>
-
 #include "base/check.hpp"
 #include "matmul/transpose_rows.hpp"
 #include "sparse/bits.hpp"
@@ -52,6 +50,10 @@ Tensor TransposedWeights::values(const Tensor& of_w) const {
     using Bits = decltype(zero);
     const auto* const from = static_cast<const Bits*>(of_w.raw());
     auto* out = static_cast<Bits*>(result.raw());
+    if (rows == 1 && cols == 1) {
+      for (const std::int64_t source : sources_) *out++ = from[source];
+      return;
+    }
     for (const std::int64_t source : sources_) {
       // The last rows of shared positions may be ragged: those that W does not have.
       std::int64_t stored = rows;
