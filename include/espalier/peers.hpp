@@ -24,7 +24,7 @@ struct SpmmBenchOptions {
   Pattern pattern = Block{16, 16};
   double density = 0.125;
   std::optional<Csr> mask = {};  // which entries are kept, instead of the pattern drawn at that density; m x k
-  DType dtype = DType::kF32;     // of W and X, f32 or bf16, and Y is f32; or i8 of W: then X is u8 and Y i32
+  DType dtype = DType::kF32;     // of W and X: floats, and Y is f32, with f64 f64; or i8 of W: then X is u8 and Y i32
   bool dynamic = false;          // the pattern arrives with every call; times include sorting it
   PeerSet peers = PeerSet::kDense;
   int threads = 0;

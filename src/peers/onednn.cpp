@@ -14,6 +14,7 @@ std::vector<ProductPeer> onednn(const DenseProblem& p) {
   const auto entry = reinterpret_cast<EspalierPeerEntry>(symbol(object, kPeerPluginEntry));
   const EspalierPeerPlugin* const plugin = entry != nullptr ? entry() : nullptr;
   if (plugin == nullptr || plugin->interface_version != kPeerPluginVersion) return {};
+  if (p.type == DType::kF64 || p.type == DType::kF16) return {};  // its matmul has neither
   const std::string isa(to_string(p.isa));
   const int type =
       p.type == DType::kI8 ? kEspalierPeerInt8 : (p.type == DType::kBf16 ? kEspalierPeerBf16 : kEspalierPeerF32);

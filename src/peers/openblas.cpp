@@ -1,4 +1,4 @@
-// OpenBLAS through cblas_sgemm, opened by name.
+// OpenBLAS through cblas_sgemm and cblas_dgemm, opened by name.
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -9,8 +9,9 @@
 namespace espalier::peers {
 namespace {
 
-using Sgemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float* a, int lda,
-                       const float* b, int ldb, float beta, float* c, int ldc);
+template <typename T>
+using Gemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, T alpha, const T* a, int lda,
+                      const T* b, int ldb, T beta, T* c, int ldc);
 using SetThreads = void (*)(int);
 using GetConfig = const char* (*)();
 
@@ -27,23 +28,29 @@ void* open_at_its_best() {
   return open_first({"libopenblas.so.0", "libopenblas.so"});
 }
 
-}  // namespace
-
-std::vector<ProductPeer> openblas(const DenseProblem& p) {
-  static void* const object = open_at_its_best();
-  if (p.type != DType::kF32) return {};
-  if (object == nullptr || std::max({p.m, p.k, p.n}) > 2147483647) return {};
-  const auto sgemm = reinterpret_cast<Sgemm>(symbol(object, "cblas_sgemm"));
+template <typename T>
+std::vector<ProductPeer> peer_of(const DenseProblem& p, void* object, const char* name) {
+  const auto gemm = reinterpret_cast<Gemm<T>>(symbol(object, name));
   const auto set_threads = reinterpret_cast<SetThreads>(symbol(object, "openblas_set_num_threads"));
   const auto config = reinterpret_cast<GetConfig>(symbol(object, "openblas_get_config"));
-  if (sgemm == nullptr || set_threads == nullptr) return {};
+  if (gemm == nullptr || set_threads == nullptr) return {};
   const std::string version = config != nullptr ? config() : "";
   return {{"openblas", version, [=] {
              const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
              set_threads(p.threads);
-             sgemm(kRowMajor, kNoTrans, kNoTrans, m, n, k, 1.0F, static_cast<const float*>(p.w), std::max(k, 1),
-                   static_cast<const float*>(p.x), std::max(n, 1), 0.0F, static_cast<float*>(p.y), std::max(n, 1));
+             gemm(kRowMajor, kNoTrans, kNoTrans, m, n, k, T{1}, static_cast<const T*>(p.w), std::max(k, 1),
+                  static_cast<const T*>(p.x), std::max(n, 1), T{0}, static_cast<T*>(p.y), std::max(n, 1));
            }}};
+}
+
+}  // namespace
+
+std::vector<ProductPeer> openblas(const DenseProblem& p) {
+  static void* const object = open_at_its_best();
+  if (object == nullptr || std::max({p.m, p.k, p.n}) > 2147483647) return {};
+  if (p.type == DType::kF32) return peer_of<float>(p, object, "cblas_sgemm");
+  if (p.type == DType::kF64) return peer_of<double>(p, object, "cblas_dgemm");
+  return {};
 }
 
 }  // namespace espalier::peers

@@ -10,8 +10,8 @@
 
 namespace espalier::peers {
 
-// Y = W X, all row-major and contiguous; W and X are f32 or bf16 and Y is f32, or W is i8, X is u8 and Y is i32; W
-// holds zeros where it was pruned. The arrays outlive the peer.
+// Y = W X, all row-major and contiguous; W and X are f32, bf16 or f16 and Y is f32, all are f64, or W is i8, X is u8
+// and Y is i32; W holds zeros where it was pruned. The arrays outlive the peer.
 struct DenseProblem {
   std::int64_t m = 0, k = 0, n = 0;
   DType type = DType::kF32;  // of W
@@ -22,7 +22,10 @@ struct DenseProblem {
   Isa isa = Isa::kScalar;
 
   DType x_type() const { return type == DType::kI8 ? DType::kU8 : type; }
-  DType y_type() const { return type == DType::kI8 ? DType::kI32 : DType::kF32; }
+  DType y_type() const {
+    if (type == DType::kI8) return DType::kI32;
+    return type == DType::kF64 ? DType::kF64 : DType::kF32;
+  }
 };
 
 struct ProductPeer {

@@ -34,7 +34,7 @@ using Matrix = std::variant<BlockSparse, NmSparse, Csr>;
 struct Setup {
   std::int64_t m, k, n;
   Tensor dense_w, x;  // of options.dtype; with i8 weights X is u8
-  Tensor y;           // f32, or i32 with i8 weights
+  Tensor y;           // f32, f64 or, with i8 weights, i32
   Matrix sparse;
   double density = 0;
 };
@@ -88,10 +88,11 @@ Result<Setup> draw(const SpmmBenchOptions& options) {
                   options.n);
   std::mt19937_64 random(options.seed);
   const bool int8 = options.dtype == DType::kI8;
-  if (options.dtype != DType::kF32 && options.dtype != DType::kBf16 && !int8)
-    return fail(ErrorCode::kUnsupported, "spmm: type {} has no products yet, expected f32, bf16 or int8",
+  if (!is_float(options.dtype) && !int8)
+    return fail(ErrorCode::kUnsupported, "spmm: type {} has no products, expected f32, f64, bf16, f16 or int8",
                 to_string(options.dtype));
-  const Tensor y(int8 ? DType::kI32 : DType::kF32, {options.m, options.n});
+  const DType floats = options.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  const Tensor y(int8 ? DType::kI32 : floats, {options.m, options.n});
   Setup setup{options.m, options.k, options.n, {}, {}, y, {}, 0};
   setup.dense_w = uniform({options.m, options.k}, options.dtype, random);
   setup.x = uniform({options.k, options.n}, int8 ? DType::kU8 : options.dtype, random);
@@ -156,16 +157,18 @@ class Checker {
   explicit Checker(const Setup& setup) : setup_(setup) {
     const std::int64_t count = std::min(kCheckedColumns, setup.n);
     for (std::int64_t i = 0; i < count; ++i) columns_.push_back(i * setup.n / count);
-    const Tensor x = setup.x.cast(DType::kF32);
-    Tensor some(DType::kF32, {setup.k, count});
+    const Tensor x = setup.x.cast(DType::kF64);
+    Tensor some(DType::kF64, {setup.k, count});
     for (std::int64_t k = 0; k < setup.k; ++k)
       for (std::int64_t i = 0; i < count; ++i)
-        some.values<float>()[static_cast<std::size_t>(k * count + i)] =
-            x.values<float>()[static_cast<std::size_t>(k * setup.n + columns_[static_cast<std::size_t>(i)])];
+        some.values<double>()[static_cast<std::size_t>(k * count + i)] =
+            x.values<double>()[static_cast<std::size_t>(k * setup.n + columns_[static_cast<std::size_t>(i)])];
     expected_ = std::visit([&](const auto& w) { return kernels::reference_spmm(w, some); }, setup.sparse);
     // A sum of k products of values up to 1, in any order; products of two bf16 are exact in f32, integers altogether.
-    if (setup.y.dtype() == DType::kF32)
-      tolerance_ = 4.0 * static_cast<double>(setup.k + 8) * static_cast<double>(std::numeric_limits<float>::epsilon());
+    if (is_float(setup.y.dtype()))
+      tolerance_ = 4.0 * static_cast<double>(setup.k + 8) *
+                   (setup.y.dtype() == DType::kF64 ? std::numeric_limits<double>::epsilon()
+                                                   : static_cast<double>(std::numeric_limits<float>::epsilon()));
   }
 
   double tolerance() const { return tolerance_; }
@@ -356,7 +359,7 @@ Result<SpmmReport> measure_spmm(const SpmmBenchOptions& options) {
       2.0 * setup.density * static_cast<double>(setup.m) * static_cast<double>(setup.k) * static_cast<double>(setup.n);
   report.gflops = ratio(operations, report.hot_ms * 1e6);
   const Ceilings ceilings = report.isa == active_isa() ? this_machine().ceilings : nominal_ceilings(report.isa);
-  double ceiling = ceilings.f32_gflops;
+  double ceiling = options.dtype == DType::kF64 ? ceilings.f32_gflops / 2 : ceilings.f32_gflops;
   if (options.dtype == DType::kBf16) ceiling = std::max(ceiling, ceilings.bf16_gflops);
   if (options.dtype == DType::kI8) ceiling = std::max(ceiling, ceilings.int8_gops);
   report.fraction_of_ceiling = ratio(report.gflops, ceiling * report.threads);

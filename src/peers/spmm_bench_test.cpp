@@ -110,7 +110,7 @@ TEST(MeasureSpmm, SaysWhatDoesNotFit) {
   EXPECT_THAT(measure_spmm(options).error().message, HasSubstr("mode dynamic computes in f32 only, got bf16"));
   options.dtype = DType::kI16;
   EXPECT_THAT(measure_spmm(options).error().message,
-              HasSubstr("type i16 has no products yet, expected f32, bf16 or int8"));
+              HasSubstr("type i16 has no products, expected f32, f64, bf16, f16 or int8"));
   options = small(Block{8, 8});
   options.kernel = "spmm_none";
   EXPECT_THAT(measure_spmm(options).error().message, HasSubstr("there is no kernel named 'spmm_none'"));
