@@ -86,17 +86,19 @@ struct Quantization {
 };
 
 struct MatmulOptions {
-  std::int64_t n = 1;                // the n to plan for; a run may have another
-  std::span<const float> bias = {};  // m values, copied; empty: none
-  float alpha = 1, beta = 1;         // of the product and of the residual
+  std::int64_t n = 1;                     // the n to plan for; a run may have another
+  std::span<const float> bias = {};       // m values, copied; empty: none
+  std::span<const double> bias_f64 = {};  // the same of an f64 product
+  double alpha = 1, beta = 1;             // of the product and of the residual
   Activation activation = Activation::kNone;
-  float low = 0, high = 0;  // see Activation
-  bool transpose = false;   // multiply by W^T: refresh still takes the values in the order of W
+  double low = 0, high = 0;  // see Activation
+  bool transpose = false;    // multiply by W^T: refresh still takes the values in the order of W
   DataOrder order = DataOrder::kFeatureMajor;
   std::optional<DataOrder> y_order = {};  // of Y and the residual, where it is not that of X
-  // Of X, and of Y and the residual. X f32 or bf16 (then the weights must be bf16 too): sums are f32, Y is f32 or bf16.
-  // X i8 or u8 (then the weights must be i8): Y is f32 or bf16, i8 or u8 (rounded to nearest even, saturated), or i32,
-  // which is the sum W (X - x_zero) itself: without scales, bias, residual and activation.
+  // Of X, and of Y and the residual. X f32, f16 (widened as it is read) or bf16 (then the weights must be bf16 too):
+  // sums are f32, Y is f32, bf16 or f16. X f64: sums and Y are f64. The weights may be of any float type. X i8 or u8
+  // (then the weights must be i8): Y is f32 or bf16, i8 or u8 (rounded to nearest even, saturated), or i32, which is
+  // the sum W (X - x_zero) itself: without scales, bias, residual and activation.
   DType x = DType::kF32, y = DType::kF32;
   Quantization quantization = {};
   Fallback dense = Fallback::kWhenFaster;
@@ -128,7 +130,7 @@ class ESPALIER_API MatmulPlan {
   // Of the matrix that multiplies: with `transpose`, m() is the columns of W.
   std::int64_t m() const;
   std::int64_t k() const;
-  const std::string& kernel() const;  // e.g. "spmm_f32_blk8x4_8x3v_avx512"
+  const std::string& kernel() const;  // e.g. "spmm_f32_blk8x1_8x3v_avx512"
   bool is_dense() const;
   double density() const;
   double predicted_ms() const;

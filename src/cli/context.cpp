@@ -16,7 +16,7 @@ void add_common_options(CLI::App* command, Context& context) {
   add_parsed(command, "--isa", common.isa, parse_isa,
              "Highest instruction set to use: scalar, avx2, avx512, vnni or amx")
       ->group(group);
-  add_parsed(command, "--dtype", common.dtype, parse_dtype, "Type of the arithmetic: f32, bf16, f16 or int8")
+  add_parsed(command, "--dtype", common.dtype, parse_dtype, "Type of the arithmetic: f32, f64, bf16, f16 or int8")
       ->group(group);
   command->add_flag("--deterministic", common.deterministic, "Choose kernels by the cost model alone, without timing")
       ->group(group);

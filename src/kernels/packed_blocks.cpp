@@ -63,7 +63,8 @@ Result<PackedBlocks> PackedBlocks::plan(const BlockSparse& matrix, const Layout&
   return packed;
 }
 
-void PackedBlocks::set_values(const float* values) {
+template <typename T>
+void PackedBlocks::set_values(const T* values) {
   const std::int64_t r = block_.rows, c = block_.cols, strip_rows = layout_.strip_rows, strips = r / strip_rows;
   const std::int64_t per_dword = columns_per_dword(layout_.type);
   std::byte* target = values_.data();
@@ -74,17 +75,20 @@ void PackedBlocks::set_values(const float* values) {
         const std::int64_t valid_rows = std::clamp<std::int64_t>(rows_left - strip * strip_rows, 0, strip_rows);
         for (std::uint32_t u = part.starts[block_row]; u < part.starts[block_row + 1]; ++u) {
           const std::int64_t source = source_[static_cast<std::size_t>(part.first_unit + u)];
-          const float* const block = values + source * r * c + strip * strip_rows * c;
+          const T* const block = values + source * r * c + strip * strip_rows * c;
           const std::int64_t valid_cols =
               source < 0 ? 0 : std::min(c, cols_ - part.first_col - part.columns[u] * per_dword);
           target = write_strip(target, layout_.type, strip_rows, c, [&](std::int64_t row, std::int64_t column) {
-            return row < valid_rows && column < valid_cols ? block[row * c + column] : 0.0F;
+            return row < valid_rows && column < valid_cols ? block[row * c + column] : T{0};
           });
         }
       }
     }
   }
 }
+
+template void PackedBlocks::set_values(const float* values);
+template void PackedBlocks::set_values(const double* values);
 
 std::int64_t PackedBlocks::bytes() const {
   std::int64_t total = units() * block_.rows * block_.cols * value_bytes();

@@ -37,7 +37,8 @@ class PackedBlocks {
   // The matrix is valid. Error: kLimit when a part has 2^32 blocks or more.
   static Result<PackedBlocks> plan(const BlockSparse& matrix, const Layout& layout);
   // Fills the values from an array like matrix.values; `values` has the plan's blocks in the plan's order.
-  void set_values(const float* values);
+  template <typename T>
+  void set_values(const T* values);
 
   const std::vector<Part>& parts() const { return parts_; }
   const void* values(const Part& part) const {

@@ -22,7 +22,8 @@ PackedDense::PackedDense(std::int64_t rows, std::int64_t cols, const Layout& lay
   values_ = AlignedBuffer(static_cast<std::size_t>(total + 64) * size_of(layout.type));
 }
 
-void PackedDense::set_values(const float* dense) {
+template <typename T>
+void PackedDense::set_values(const T* dense) {
   std::byte* target = values_.data();
   for (const Part& part : parts_)
     for (std::int64_t first_row = 0; first_row < rows_; first_row += layout_.strip_rows)
@@ -30,8 +31,11 @@ void PackedDense::set_values(const float* dense) {
                            [&](std::int64_t row, std::int64_t column) {
                              return first_row + row < rows_ && column < part.cols
                                         ? dense[(first_row + row) * cols_ + part.first_col + column]
-                                        : 0.0F;
+                                        : T{0};
                            });
 }
+
+template void PackedDense::set_values(const float* dense);
+template void PackedDense::set_values(const double* dense);
 
 }  // namespace espalier::kernels

@@ -27,7 +27,8 @@ class PackedDense {
   PackedDense() = default;
   PackedDense(std::int64_t rows, std::int64_t cols, const Layout& layout);
   // `dense` is rows x cols, row-major.
-  void set_values(const float* dense);
+  template <typename T>
+  void set_values(const T* dense);
 
   const std::vector<Part>& parts() const { return parts_; }
   const void* values(const Part& part) const {

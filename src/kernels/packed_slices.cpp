@@ -86,14 +86,18 @@ Result<PackedSlices> PackedSlices::plan(const BlockSparse& matrix, const Layout&
     }
     steps[p] = {};
   }
-  packed.values_ = AlignedBuffer(packed.sources_.size() * sizeof(float) + 64);
+  packed.values_ = AlignedBuffer(packed.sources_.size() * size_of(layout.type) + 64);
   return packed;
 }
 
-void PackedSlices::set_values(const float* values) {
-  float* target = values_.as<float>();
-  for (const std::int64_t source : sources_) *target++ = source >= 0 ? values[source] : 0.0F;
+template <typename T>
+void PackedSlices::set_values(const T* values) {
+  ESPALIER_CHECK(dtype_of<T> == layout_.type);
+  T* target = values_.as<T>();
+  for (const std::int64_t source : sources_) *target++ = source >= 0 ? values[source] : T{0};
 }
+template void PackedSlices::set_values(const float* values);
+template void PackedSlices::set_values(const double* values);
 
 std::vector<std::int64_t> PackedSlices::steps_before() const {
   std::vector<std::int64_t> before(static_cast<std::size_t>(windows()) + 1);
@@ -104,7 +108,7 @@ std::vector<std::int64_t> PackedSlices::steps_before() const {
 }
 
 std::int64_t PackedSlices::bytes() const {
-  std::int64_t total = stored_values() * static_cast<std::int64_t>(sizeof(float) + sizeof(std::uint16_t));
+  std::int64_t total = stored_values() * static_cast<std::int64_t>(size_of(layout_.type) + sizeof(std::uint16_t));
   for (const Part& part : parts_)
     total += static_cast<std::int64_t>((part.starts.size() + part.rows.size()) * sizeof(std::uint32_t));
   return total;

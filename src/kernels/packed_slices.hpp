@@ -31,17 +31,21 @@ class PackedSlices {
   struct Layout {
     std::int64_t window_rows = 64;  // a multiple of kSliceRows
     std::int64_t part_cols = 0;     // <= 0: one part; at most kMostPartCols columns are taken in any case
+    DType type = DType::kF32;       // or kF64
   };
 
   PackedSlices() = default;
   // Takes the matrix, which is valid, apart into single values; those outside a ragged matrix are left out. Error:
   // kLimit when a part has 2^32 steps or more.
   static Result<PackedSlices> plan(const BlockSparse& matrix, const Layout& layout);
-  // Fills the values from an array like matrix.values.
-  void set_values(const float* values);
+  // Fills the values from an array like matrix.values, of the layout's type.
+  template <typename T>
+  void set_values(const T* values);
 
   const std::vector<Part>& parts() const { return parts_; }
-  const float* values(const Part& part) const { return values_.as<float>() + part.first_step * kSliceRows; }
+  const void* values(const Part& part) const {
+    return values_.data() + part.first_step * kSliceRows * static_cast<std::int64_t>(size_of(layout_.type));
+  }
   const std::uint16_t* columns(const Part& part) const { return columns_.data() + part.first_step * kSliceRows; }
   std::int64_t windows() const { return (rows_ + layout_.window_rows - 1) / layout_.window_rows; }
   // Steps of all parts before each window; windows + 1.

@@ -33,7 +33,8 @@ TEST(PackedSlices, LongRowsFirstShortOnesFilledUpWithTheZeroRow) {
   EXPECT_EQ(part.packed_rows(), 6);
   EXPECT_EQ(numbers(part.rows.data(), 8), (Numbers{1, 3, 0, 2, 0, 1, 2, 3}));
   EXPECT_EQ(numbers(part.starts.data(), 3), (Numbers{0, 3, 4}));
-  EXPECT_EQ(numbers(packed->values(part), 16), (Numbers{2, 5, 1, 0, 3, 6, 0, 0, 4, 0, 0, 0, 7, 0, 0, 0}));
+  EXPECT_EQ(numbers(static_cast<const float*>(packed->values(part)), 16),
+            (Numbers{2, 5, 1, 0, 3, 6, 0, 0, 4, 0, 0, 0, 7, 0, 0, 0}));
   EXPECT_EQ(numbers(packed->columns(part), 16), (Numbers{0, 1, 4, 5, 2, 4, 5, 5, 3, 5, 5, 5, 0, 5, 5, 5}));
   EXPECT_EQ(packed->steps_before(), (Numbers{0, 3, 4}));
 }
@@ -63,7 +64,7 @@ TEST(PackedSlices, TakesBlocksApartAndLeavesOutWhatIsOutside) {
   packed->set_values(w.values.values<float>().data());
   const PackedSlices::Part& part = packed->parts()[0];
   EXPECT_EQ(numbers(part.rows.data(), 4), (Numbers{2, 0, 1, 3}));
-  EXPECT_EQ(numbers(packed->values(part), 8), (Numbers{5, 1, 3, 0, 6, 0, 0, 0}));
+  EXPECT_EQ(numbers(static_cast<const float*>(packed->values(part)), 8), (Numbers{5, 1, 3, 0, 6, 0, 0, 0}));
 }
 
 }  // namespace

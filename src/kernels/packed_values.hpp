@@ -9,16 +9,18 @@
 
 namespace espalier::kernels {
 
-// Columns per dword of a strip.
-constexpr std::int64_t columns_per_dword(DType type) { return 4 / static_cast<std::int64_t>(size_of(type)); }
+// Columns per dword of a strip; f64 take a column each, too.
+constexpr std::int64_t columns_per_dword(DType type) {
+  return type == DType::kF64 ? 1 : 4 / static_cast<std::int64_t>(size_of(type));
+}
 
 // One weight of type T: rounded to nearest even, an i8 saturated too.
-template <typename T>
-T packed_value(float value) {
+template <typename T, typename From>
+T packed_value(From value) {
   if constexpr (std::is_same_v<T, std::int8_t>)
     return value > -128 ? static_cast<std::int8_t>(std::min(std::nearbyint(value), 127.0F)) : std::int8_t{-128};
   else
-    return T(value);
+    return static_cast<T>(value);
 }
 
 template <typename T, typename Value>
@@ -32,12 +34,16 @@ std::byte* write_dwords(std::byte* target, std::int64_t rows, std::int64_t colum
 }
 
 // Writes one strip of `rows` rows by `columns` columns (a multiple of columns_per_dword), and returns what follows it.
-// value(row, column) is an f32, rounded to `type`.
+// value(row, column) is an f32, rounded to `type`, or an f64 when the type is.
 template <typename Value>
 std::byte* write_strip(std::byte* target, DType type, std::int64_t rows, std::int64_t columns, Value&& value) {
-  if (type == DType::kF32) return write_dwords<float>(target, rows, columns, value);
-  if (type == DType::kBf16) return write_dwords<bf16>(target, rows, columns, value);
-  return write_dwords<std::int8_t>(target, rows, columns, value);
+  if constexpr (std::is_same_v<decltype(value(0, 0)), double>) {
+    return write_dwords<double>(target, rows, columns, value);
+  } else {
+    if (type == DType::kF32) return write_dwords<float>(target, rows, columns, value);
+    if (type == DType::kBf16) return write_dwords<bf16>(target, rows, columns, value);
+    return write_dwords<std::int8_t>(target, rows, columns, value);
+  }
 }
 
 }  // namespace espalier::kernels

@@ -1,5 +1,9 @@
 #include "kernels/reference.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
 #include "base/check.hpp"
 
 namespace espalier::kernels {
@@ -9,7 +13,48 @@ double stored_value(Storage storage, const char* row, std::int64_t column) {
   if (storage == Storage::kI8) return static_cast<double>(reinterpret_cast<const std::int8_t*>(row)[column]);
   if (storage == Storage::kU8) return static_cast<double>(reinterpret_cast<const std::uint8_t*>(row)[column]);
   if (storage == Storage::kF32) return static_cast<double>(reinterpret_cast<const float*>(row)[column]);
+  if (storage == Storage::kF64) return reinterpret_cast<const double*>(row)[column];
+  if (storage == Storage::kF16)
+    return static_cast<double>(static_cast<float>(reinterpret_cast<const f16*>(row)[column]));
   return static_cast<double>(static_cast<float>(reinterpret_cast<const bf16*>(row)[column]));
+}
+
+double activate_f64(const Epilogue& e, double x) {
+  const double sigmoid = 1 / (1 + std::exp(-x));
+  switch (e.activation) {
+    case Activation::kNone:
+      return x;
+    case Activation::kRelu:
+      return x < 0 ? 0 : x;
+    case Activation::kClip:
+      return x < e.low ? e.low : (x > e.high ? e.high : x);
+    case Activation::kHardSwish:
+      return x * std::clamp(x + 3, 0.0, 6.0) / 6;
+    case Activation::kSigmoid:
+      return sigmoid;
+    case Activation::kTanh:
+      return std::tanh(x);
+    case Activation::kGelu:
+      return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
+    case Activation::kGeluTanh:
+      return x / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+    case Activation::kLeakyRelu:
+      return x < 0 ? e.low * x : x;
+    case Activation::kSilu:
+      return x * sigmoid;
+  }
+  return x;
+}
+
+double activated(const Epilogue& e, double x) {
+  if (e.storage == Storage::kF64) return activate_f64(e, x);
+  return static_cast<double>(
+      activate(e.activation, static_cast<float>(x), static_cast<float>(e.low), static_cast<float>(e.high)));
+}
+
+double bias_of(const Epilogue& e, std::int64_t row) {
+  if (e.storage == Storage::kF64) return static_cast<const double*>(e.bias)[row];
+  return static_cast<double>(static_cast<const float*>(e.bias)[row]);
 }
 
 // Y under construction: `add` is one kept entry of W.
@@ -34,16 +79,15 @@ class Sums {
     for (std::int64_t i = 0; i < y_.dim(0); ++i) {
       const char* const residual = static_cast<const char*>(e.residual) + i * e.residual_stride;
       for (std::int64_t j = 0; j < n; ++j) {
-        double value = y[i * n + j] * static_cast<double>(e.alpha);
+        double value = y[i * n + j] * e.alpha;
         if (e.row_scale != nullptr) value *= static_cast<double>(e.row_scale[i]);
-        if (e.bias != nullptr) value += static_cast<double>(e.bias[i]);
+        if (e.bias != nullptr) value += bias_of(e, i);
         if (e.residual != nullptr) {
           double r = stored_value(e.storage, residual, j);
           if (bytes_of(e.storage) == 1) r = static_cast<double>(e.y_scale) * (r - e.y_zero);
-          value += static_cast<double>(e.beta) * r;
+          value += e.beta * r;
         }
-        if (e.activation != Activation::kNone)
-          value = static_cast<double>(activate(e.activation, static_cast<float>(value), e.low, e.high));
+        if (e.activation != Activation::kNone) value = activated(e, value);
         y[i * n + j] = value;
       }
     }

@@ -19,8 +19,8 @@ std::vector<std::string> missing_features(const CpuFeatures& needs, const CpuFea
 
 bool same_types(const KernelInfo& kernel, const KernelRequest& request) {
   // What an i32 sum becomes is the epilogue's business.
-  const bool y_fits =
-      kernel.y == request.y || kernel.y == DType::kI32 || (kernel.y == DType::kF32 && request.y == DType::kBf16);
+  const bool rounds = kernel.y == DType::kF32 && (request.y == DType::kBf16 || request.y == DType::kF16);
+  const bool y_fits = kernel.y == request.y || kernel.y == DType::kI32 || rounds;
   return kernel.weights == request.weights && kernel.x == request.x && y_fits;
 }
 

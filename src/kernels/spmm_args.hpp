@@ -19,26 +19,28 @@
 
 namespace espalier::kernels {
 
-// How Y and R are stored. Kernels that sum in f32 take the floats and round bf16 to nearest even. Those that sum in i32
-// take all: i32 is the sum itself (less row_offset, and with nothing else of the epilogue), i8 and u8 are quantised.
-enum class Storage : std::uint8_t { kF32, kBf16, kI32, kI8, kU8 };
+// How Y and R are stored. Kernels that sum in f32 take f32, bf16 and f16, which they round to nearest even, those that
+// sum in f64 take f64. Those that sum in i32 take all but f64: i32 is the sum itself (less row_offset, and with nothing
+// else of the epilogue), i8 and u8 are quantised.
+enum class Storage : std::uint8_t { kF32, kF64, kBf16, kF16, kI32, kI8, kU8 };
 constexpr std::int64_t bytes_of(Storage storage) {
   if (storage == Storage::kI8 || storage == Storage::kU8) return 1;
-  return storage == Storage::kBf16 ? 2 : 4;
+  if (storage == Storage::kBf16 || storage == Storage::kF16) return 2;
+  return storage == Storage::kF64 ? 8 : 4;
 }
 
 // What becomes of an accumulator before it is stored, in this order. Rows are absolute rows of Y.
 struct Epilogue {
-  float alpha = 1;                           // of the product
+  double alpha = 1;                          // of the product
   const float* row_scale = nullptr;          // per row, times alpha (dequantisation); nullptr: 1
   const std::int32_t* row_offset = nullptr;  // per row, taken from an i32 sum before anything else; nullptr: 0
-  const float* bias = nullptr;               // per row; nullptr: 0
+  const void* bias = nullptr;                // per row, f32, with f64 sums f64; nullptr: 0
   const void* residual = nullptr;            // R, may be Y itself; nullptr: none
   std::int64_t residual_stride = 0;          // bytes between rows of R
-  float beta = 1;                            // of R
+  double beta = 1;                           // of R
   Storage storage = Storage::kF32;           // of Y and R
   Activation activation = Activation::kNone;
-  float low = 0, high = 0;
+  double low = 0, high = 0;
   // Of i8 and u8 Y and R: value = y_scale * (stored - y_zero).
   float y_scale = 1;
   std::int32_t y_zero = 0;
@@ -55,8 +57,8 @@ struct SpmmArgs {
   const std::uint32_t* columns = nullptr;
   // Values of unit u are at order[u] (arrival order); nullptr: at u. With slices, the rows of each.
   const std::uint32_t* order = nullptr;
-  std::int32_t block_rows = 0;           // of the canonical block
-  std::int32_t block_cols = 0;           // in packed rows
+  std::int32_t block_rows = 0;  // of the canonical block
+  std::int32_t block_cols = 0;  // in packed rows
   // X, packed (or in the caller's memory, where KernelInfo::x_in_place); panel q begins at x + q * x_panel_stride and
   // gives columns q * tile_cols ... of Y.
   const void* x = nullptr;
@@ -97,6 +99,7 @@ struct PackXArgs {
   std::int64_t panel_stride = 0;
   // Bytes of X are i8 and become u8 by adding 128; what is beyond rows still becomes 0.
   bool from_signed = false;
+  bool from_f16 = false;  // elements of X are f16 and become f32
 };
 using PackXFn = void (*)(const PackXArgs& args);
 

@@ -336,7 +336,7 @@ TEST_P(SpmmConformance, NanAndInfinityMeetOnlyKeptEntries) {
 std::vector<const KernelInfo*> block_rows() {
   std::vector<const KernelInfo*> rows;
   for (const KernelInfo& kernel : spmm_kernels())
-    if (kernel.pattern == PatternKind::kBlock && kernel.layout != PackedLayout::kCanonical && is_float(kernel.weights))
+    if (kernel.pattern == PatternKind::kBlock && kernel.layout != PackedLayout::kCanonical && kernel.y == DType::kF32)
       rows.push_back(&kernel);
   return rows;
 }

@@ -1,4 +1,5 @@
 // What a plan refuses: types, lengths and quantization that do not fit.
+#include <algorithm>
 #include <cmath>
 
 #include "base/fail.hpp"
@@ -17,8 +18,11 @@ Status check_float_types(const MatmulOptions& options, DType weights) {
     return fail(ErrorCode::kUnsupported, "matmul: the weights are {}, expected f32, f64, bf16 or f16",
                 to_string(weights));
   for (const auto& [name, type] : {std::pair{"x", options.x}, std::pair{"y", options.y}})
-    if (type != DType::kF32 && type != DType::kBf16)
-      return fail(ErrorCode::kUnsupported, "matmul: {} is {}, expected f32 or bf16", name, to_string(type));
+    if (!is_float(type))
+      return fail(ErrorCode::kUnsupported, "matmul: {} is {}, expected f32, f64, bf16 or f16", name, to_string(type));
+  if ((options.x == DType::kF64) != (options.y == DType::kF64))
+    return fail(ErrorCode::kUnsupported, "matmul: x is {} and y is {}, expected both f64 or neither",
+                to_string(options.x), to_string(options.y));
   if (options.x == DType::kBf16 && weights != DType::kBf16)
     return fail(ErrorCode::kInvalidArgument,
                 "matmul: x is bf16 but the weights are {}, expected bf16: convert the weights first",
@@ -68,9 +72,14 @@ Status check_options(const MatmulOptions& options, std::int64_t m, DType weights
   if (options.n < 0) return fail(ErrorCode::kInvalidArgument, "matmul: n is {}, expected 0 or more", options.n);
   if (options.threads < 0)
     return fail(ErrorCode::kInvalidArgument, "matmul: threads is {}, expected 0 (all) or more", options.threads);
-  if (!options.bias.empty() && static_cast<std::int64_t>(options.bias.size()) != m)
-    return fail(ErrorCode::kInvalidArgument, "matmul: bias holds {} values, expected one per output row, {}",
-                options.bias.size(), m);
+  const std::size_t biases = std::max(options.bias.size(), options.bias_f64.size());
+  if (biases != 0 && static_cast<std::int64_t>(biases) != m)
+    return fail(ErrorCode::kInvalidArgument, "matmul: bias holds {} values, expected one per output row, {}", biases,
+                m);
+  const bool f64 = options.x == DType::kF64;
+  if (!(f64 ? options.bias.empty() : options.bias_f64.empty()))
+    return fail(ErrorCode::kInvalidArgument, "matmul: x is {}, expected its bias as {}", to_string(options.x),
+                f64 ? "bias_f64" : "bias");
   return is_byte(options.x) ? check_integer_types(options, m, weights) : check_float_types(options, weights);
 }
 

@@ -14,8 +14,8 @@ using kernels::Op;
 using kernels::PackedLayout;
 using kernels::PatternKind;
 
-// A dense plan replaces a sparse one only when it is predicted this much faster.
-constexpr double kDenseMargin = 0.97;
+// A dense plan replaces a sparse one only when it is predicted this much faster, unless nothing is pruned.
+double dense_margin(const PatternFacts& facts) { return facts.kept_values >= facts.m * facts.k ? 1 : 0.97; }
 
 // f32 multiply-adds per instruction, relative to AVX-512; the baseline has no fused ones.
 double vector_share(Isa isa) { return isa == Isa::kScalar ? 0.125 : (isa == Isa::kAvx2 ? 0.5 : 1); }
@@ -31,6 +31,8 @@ double peak_of(const KernelInfo& kernel, const MachineFacts& machine) {
     case DType::kI8:
       if (kernel.isa == Isa::kAmx) return ceilings.int8_gops;
       return kernel.isa == Isa::kVnni ? ceilings.int8_vector_gops : ceilings.f32_gflops;
+    case DType::kF64:
+      return f32_gflops / 2;
     default:
       return f32_gflops;
   }
@@ -138,15 +140,16 @@ Blocking block_slices(const KernelInfo& kernel, const PatternFacts& facts, const
 
 Blocking choose_blocking(const KernelInfo& kernel, const PatternFacts& facts, std::int64_t n,
                          const CacheSizes& caches) {
-  constexpr std::int64_t kDefaultL2 = 1 << 20, kDword = 4, kMostGroupCols = 128;
+  constexpr std::int64_t kDefaultL2 = 1 << 20, kMostGroupCols = 128;
   if (kernel.op == Op::kSpmv) return {1, 0};
   if (kernel.layout == PackedLayout::kSlices) return block_slices(kernel, facts, caches);
   const std::int64_t tile = kernel.tile_cols, k = facts.k;
   // These read all of k at once.
   const bool one_part = kernel.pattern == PatternKind::kNm;
-  const std::int64_t budget = (caches.l2 > 0 ? caches.l2 : kDefaultL2) / 4 / kDword;  // dwords of packed X
-  const std::int64_t k_per_dword = kDword / static_cast<std::int64_t>(size_of(kernel.x));
-  const std::int64_t packed_k = (k + k_per_dword - 1) / k_per_dword;
+  // Packed rows of X, of which a column takes `bytes`, and how many such entries may be packed at once.
+  const std::int64_t packed_k = (k + kernel.k_per_row - 1) / kernel.k_per_row;
+  const std::int64_t bytes = packed_row_bytes(kernel) / tile;
+  const std::int64_t budget = (caches.l2 > 0 ? caches.l2 : kDefaultL2) / 4 / bytes;
   // Strips of one row read X once per kept unit: one panel at a time, its part of k in L1, or L2 binds.
   if (kernel.panel_in_l1) {
     constexpr std::int64_t kDefaultL1 = 32 << 10;
@@ -233,7 +236,8 @@ Result<Choice> choose(const PatternFacts& facts, const MatmulOptions& options, c
         kernels::select_kernel(kernels::spmm_kernels(), request_for(full, options, machine),
                                [&](const KernelInfo& kernel) { return predicted_ms(kernel, full, n, machine); });
     choice.dense_ms = dense.predicted_ms;
-    if (dense.chosen != nullptr && (choice.kernel == nullptr || dense.predicted_ms < choice.sparse_ms * kDenseMargin)) {
+    if (dense.chosen != nullptr &&
+        (choice.kernel == nullptr || dense.predicted_ms < choice.sparse_ms * dense_margin(facts))) {
       if (choice.kernel != nullptr)
         choice.rejected.push_back({std::string(choice.kernel->name), "dense is predicted faster", choice.sparse_ms});
       choice.kernel = dense.chosen;

@@ -360,8 +360,8 @@ TEST(MatmulErrors, OptionsThatDoNotFit) {
   EXPECT_THAT(message({.kernel = "spmm_none"}), HasSubstr("there is no kernel named 'spmm_none'"));
   EXPECT_THAT(message({.x = DType::kBf16}),
               HasSubstr("x is bf16 but the weights are f32, expected bf16: convert the weights first"));
-  EXPECT_THAT(message({.x = DType::kF64}), HasSubstr("x is f64, expected f32 or bf16"));
-  EXPECT_THAT(message({.y = DType::kI8}), HasSubstr("y is i8, expected f32 or bf16"));
+  EXPECT_THAT(message({.x = DType::kI64}), HasSubstr("x is i64, expected f32, f64, bf16 or f16"));
+  EXPECT_THAT(message({.y = DType::kI8}), HasSubstr("y is i8, expected f32, f64, bf16 or f16"));
   EXPECT_THAT(message({.kernel = "spmm_f32_blk16x1_16x1v_avx512"}), HasSubstr("cannot do this product: "));
   BlockSparse broken = w;
   broken.block = {0, 8};

@@ -13,8 +13,12 @@ bool is_byte(DType type) { return type == DType::kI8 || type == DType::kU8; }
 
 kernels::Storage storage_of(DType y) {
   switch (y) {
+    case DType::kF64:
+      return kernels::Storage::kF64;
     case DType::kBf16:
       return kernels::Storage::kBf16;
+    case DType::kF16:
+      return kernels::Storage::kF16;
     case DType::kI32:
       return kernels::Storage::kI32;
     case DType::kI8:
@@ -24,6 +28,12 @@ kernels::Storage storage_of(DType y) {
     default:
       return kernels::Storage::kF32;
   }
+}
+
+// What packed W and X are made of. f16 is widened when packed.
+DType packed_type(DType x) {
+  if (is_byte(x)) return DType::kI8;
+  return x == DType::kF16 ? DType::kF32 : x;
 }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -37,16 +47,15 @@ Result<MatmulPlan> make_plan(const MatrixPattern& pattern, PatternFacts facts, c
   auto impl = std::make_shared<MatmulPlan::Impl>();
   const double all = static_cast<double>(facts.m) * static_cast<double>(facts.k);
   impl->density = all > 0 ? std::min(static_cast<double>(facts.kept_values) / all, 1.0) : 1.0;
-  facts.type = is_byte(options.x) ? DType::kI8 : options.x;
+  facts.type = packed_type(options.x);
   facts.y = options.y;
   use_dword_columns(pattern, facts);
   ESPALIER_ASSIGN(impl->choice, choose(facts, options, machine));
   const kernels::KernelInfo& kernel = *impl->choice.kernel;
   impl->blocking = choose_blocking(kernel, facts, std::max<std::int64_t>(options.n, 1), machine.caches);
   ESPALIER_ASSIGN(impl->weights, PackedWeights::plan(pattern, impl->choice, impl->blocking));
-  const Tensor as_f32 = values.cast(DType::kF32);
   impl->options = options;
-  impl->set_values(as_f32.values<float>());
+  impl->set_values(values);
   Product& product = impl->product;
   product.kernel = &kernel;
   product.narrower = narrower_kernels(kernel);
@@ -59,6 +68,8 @@ Result<MatmulPlan> make_plan(const MatrixPattern& pattern, PatternFacts facts, c
   impl->weight_type = values.dtype();
   impl->bias.assign(options.bias.begin(), options.bias.end());
   impl->options.bias = impl->bias;
+  impl->bias_f64.assign(options.bias_f64.begin(), options.bias_f64.end());
+  impl->options.bias_f64 = impl->bias_f64;
   impl->transposed = std::move(transposed);
   impl->set_scales();
   return MatmulPlan(std::move(impl));
@@ -94,8 +105,15 @@ Result<MatmulPlan> plan_transposed(const Matrix& w, const MatmulOptions& options
 
 // With i8 X, packed as u8 by adding 128, the sum is too large by 128 times the row's weights; a zero point adds
 // likewise.
-void MatmulPlan::Impl::set_values(std::span<const float> values) {
-  weights->set_values(values);
+void MatmulPlan::Impl::set_values(const Tensor& given) {
+  if (options.x == DType::kF64) {
+    const Tensor as_f64 = given.cast(DType::kF64);
+    weights->set_values<double>(as_f64.values<double>());
+    return;
+  }
+  const Tensor as_f32 = given.cast(DType::kF32);
+  const std::span<const float> values = as_f32.values<float>();
+  weights->set_values<float>(values);
   if (!is_byte(options.x)) return;
   const std::int32_t zero = options.quantization.x_zero + (options.x == DType::kI8 ? 128 : 0);
   row_offset = zero == 0 ? std::vector<std::int32_t>() : weights->row_sums(values);
@@ -211,14 +229,16 @@ Status run_plan(const MatmulPlan::Impl& impl, const ConstMatrix& x, const ConstM
   call.n = options.order == DataOrder::kTokens ? x.rows : x.cols;
   call.x_order = order_of(options.order);
   call.y_order = order_of(options.y_order.value_or(options.order));
-  call.x_signed = options.x == DType::kI8;
+  call.x_type = options.x;
   call.epilogue.storage = storage_of(options.y);
-  call.epilogue.alpha = is_byte(options.x) ? options.alpha * options.quantization.x_scale : options.alpha;
+  call.epilogue.alpha = options.alpha;
+  if (is_byte(options.x)) call.epilogue.alpha *= static_cast<double>(options.quantization.x_scale);
   call.epilogue.row_scale = impl.row_scale.empty() ? nullptr : impl.row_scale.data();
   call.epilogue.row_offset = impl.row_offset.empty() ? nullptr : impl.row_offset.data();
   call.epilogue.y_scale = options.quantization.y_scale;
   call.epilogue.y_zero = options.quantization.y_zero;
-  call.epilogue.bias = impl.bias.empty() ? nullptr : impl.bias.data();
+  if (!impl.bias.empty()) call.epilogue.bias = impl.bias.data();
+  if (!impl.bias_f64.empty()) call.epilogue.bias = impl.bias_f64.data();
   call.epilogue.activation = options.activation;
   call.epilogue.low = options.low;
   call.epilogue.high = options.high;
@@ -250,8 +270,7 @@ Status set_values(MatmulPlan::Impl& impl, const Tensor& values) {
   if (values.count() != expected)
     return fail(ErrorCode::kInvalidArgument, "matmul: refresh with {} values, the pattern keeps {}", values.count(),
                 expected);
-  const Tensor as_f32 = (impl.transposed ? impl.transposed->values(values) : values).cast(DType::kF32);
-  impl.set_values(as_f32.values<float>());
+  impl.set_values(impl.transposed ? impl.transposed->values(values) : values);
   return {};
 }
 

@@ -25,11 +25,12 @@ struct MatmulPlan::Impl {
   double density = 1;
   MatmulOptions options;  // its spans point into the next
   std::vector<float> bias;
+  std::vector<double> bias_f64;
   std::vector<float> row_scale;          // of i8 weights; empty: 1
   std::vector<std::int32_t> row_offset;  // what the zero point of X adds to each sum; empty: 0
 
-  // Packs the weights and what depends on them. Needs `options`.
-  void set_values(std::span<const float> values);
+  // Packs the weights, values of any type for the planned pattern, and what depends on them. Needs `options`.
+  void set_values(const Tensor& values);
   void set_scales();
 };
 

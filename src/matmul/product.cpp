@@ -15,7 +15,8 @@ using kernels::KernelInfo;
 using kernels::Order;
 using kernels::SpmmArgs;
 
-constexpr std::int64_t kDword = 4;  // of an f32, and of any accumulator
+// Of one accumulator: 4 bytes, of f64 8. Y of them is not rounded.
+std::int64_t sum_bytes(const KernelInfo& kernel) { return static_cast<std::int64_t>(size_of(kernel.y)); }
 // Below this many multiply-adds waking other workers costs more than they save.
 constexpr std::int64_t kWorthThreads = 200'000;
 // X is read in place only while its rows are short enough not to fall on the same few cache sets.
@@ -59,6 +60,7 @@ class Run {
 
   bool in_place(const ColumnGroup& group) const {
     if (!group.kernel->x_in_place || call_.x_order != Order::kFeatureMajor) return false;
+    if (call_.x_type != group.kernel->x) return false;
     const auto address = reinterpret_cast<std::uintptr_t>(call_.x);
     if (address % 64 != 0 || call_.x_stride % 64 != 0 || call_.x_stride > kInPlaceRowBytes) return false;
     if (group.cols % group.kernel->tile_cols != 0) return false;
@@ -86,7 +88,8 @@ class Run {
                           .tile_cols = group.kernel->tile_cols,
                           .panels = panels + first * packed_row_bytes(*group.kernel),
                           .panel_stride = panel_stride(group, part),
-                          .from_signed = call_.x_signed});
+                          .from_signed = call_.x_type == DType::kI8,
+                          .from_f16 = call_.x_type == DType::kF16});
   }
 
   // All workers pack one group, then each multiplies strips of its own.
@@ -142,15 +145,17 @@ class Run {
     const std::size_t count = product_.parts.size();
     std::byte* partial = nullptr;
     if (count > 1)
-      partial = thread_scratch(ScratchUse::kPartial,
-                               static_cast<std::size_t>((strips.last - strips.first) * group.panels *
-                                                        group.kernel->tile_rows * group.kernel->tile_cols * kDword));
+      partial = thread_scratch(
+          ScratchUse::kPartial,
+          static_cast<std::size_t>((strips.last - strips.first) * group.panels * group.kernel->tile_rows *
+                                   group.kernel->tile_cols * sum_bytes(*group.kernel)));
     for (std::size_t i = 0; i < count; ++i) {
       const WeightPart& part = product_.parts[i];
       SpmmArgs args = part.weights;
       if (direct) {
-        args.x = static_cast<const char*>(call_.x) + part.first_col * call_.x_stride + group.first * kDword;
-        args.x_panel_stride = group.kernel->tile_cols * kDword;
+        args.x_panel_stride = packed_row_bytes(*group.kernel);
+        args.x = static_cast<const char*>(call_.x) + part.first_col * call_.x_stride +
+                 group.first * (args.x_panel_stride / group.kernel->tile_cols);
         args.x_row_stride = call_.x_stride;
       } else {
         args.x_panel_stride = panel_stride(group, part);
@@ -196,6 +201,8 @@ class Run {
         return store_tokens_as<std::uint8_t>(group, args);
       case 2:
         return store_tokens_as<std::uint16_t>(group, args);
+      case 8:
+        return store_tokens_as<double>(group, args);
       default:
         return store_tokens_as<float>(group, args);
     }
@@ -225,7 +232,8 @@ class Run {
       args.y_row_stride = stride * kBytes;
       args.partial = partial;
       if (partial != nullptr)
-        partial += (args.last_strip - args.first_strip) * group.panels * kernel.tile_rows * kernel.tile_cols * kDword;
+        partial += (args.last_strip - args.first_strip) * group.panels * kernel.tile_rows * kernel.tile_cols *
+                   sum_bytes(kernel);
       const auto offset = [&](std::int64_t bytes) { return group.first * bytes + first_row * kBytes; };
       if (call_.epilogue.residual != nullptr) {
         const std::int64_t bytes = call_.epilogue.residual_stride;

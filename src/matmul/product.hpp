@@ -44,7 +44,7 @@ struct ProductCall {
   std::int64_t n = 0;
   kernels::Order x_order = kernels::Order::kFeatureMajor;
   kernels::Order y_order = kernels::Order::kFeatureMajor;  // of Y and R
-  bool x_signed = false;                                   // X is i8 for kernels that take u8
+  DType x_type = DType::kF32;                              // as X lies: f16 becomes f32 and i8 becomes u8 when packed
   kernels::Epilogue epilogue;
 };
 

@@ -19,7 +19,7 @@ using kernels::PackedTiles;
 
 // Of W in an AMX tile, and in a dword.
 std::int64_t tile_columns(DType type) { return 64 / static_cast<std::int64_t>(size_of(type)); }
-std::int64_t dword_columns(DType type) { return 4 / static_cast<std::int64_t>(size_of(type)); }
+std::int64_t dword_columns(DType type) { return kernels::columns_per_dword(type); }
 // The blocks that kernels of a type take.
 Block in_dwords(Block block, DType type) {
   const std::int64_t dword = dword_columns(type);
@@ -35,10 +35,11 @@ std::int64_t column_of(const NmSparse& matrix, std::int64_t row_group, std::int6
 }
 
 // Values of rows that share positions lie row by row; as blocks they lie position by position.
-std::vector<float> block_values(const NmSparse& matrix, std::span<const float> values) {
+template <typename T>
+std::vector<T> block_values(const NmSparse& matrix, std::span<const T> values) {
   const std::int64_t v = matrix.pattern.vector, per_row = matrix.groups() * matrix.pattern.n;
   const std::int64_t row_groups = (matrix.rows + v - 1) / v;
-  std::vector<float> blocks(static_cast<std::size_t>(row_groups * per_row * v));
+  std::vector<T> blocks(static_cast<std::size_t>(row_groups * per_row * v));
   for (std::int64_t row = 0; row < matrix.rows; ++row)
     for (std::int64_t i = 0; i < per_row; ++i)
       blocks[static_cast<std::size_t>((row / v * per_row + i) * v + row % v)] =
@@ -46,8 +47,9 @@ std::vector<float> block_values(const NmSparse& matrix, std::span<const float> v
   return blocks;
 }
 
-std::vector<float> dense_values(const BlockSparse& matrix, std::span<const float> values) {
-  std::vector<float> dense(static_cast<std::size_t>(matrix.rows * matrix.cols));
+template <typename T>
+std::vector<T> dense_values(const BlockSparse& matrix, std::span<const T> values) {
+  std::vector<T> dense(static_cast<std::size_t>(matrix.rows * matrix.cols));
   const auto [r, c] = matrix.block;
   for (std::int64_t block_row = 0; block_row < matrix.block_rows(); ++block_row)
     for (std::int64_t u = matrix.row_starts[block_row]; u < matrix.row_starts[block_row + 1]; ++u) {
@@ -60,8 +62,9 @@ std::vector<float> dense_values(const BlockSparse& matrix, std::span<const float
   return dense;
 }
 
-std::vector<float> dense_values(const NmSparse& matrix, std::span<const float> values) {
-  std::vector<float> dense(static_cast<std::size_t>(matrix.rows * matrix.cols));
+template <typename T>
+std::vector<T> dense_values(const NmSparse& matrix, std::span<const T> values) {
+  std::vector<T> dense(static_cast<std::size_t>(matrix.rows * matrix.cols));
   const std::int64_t per_row = matrix.groups() * matrix.pattern.n;
   for (std::int64_t row = 0; row < matrix.rows; ++row)
     for (std::int64_t i = 0; i < per_row; ++i)
@@ -199,8 +202,9 @@ Status PackedWeights::pack_sparse(const kernels::KernelInfo& kernel, const Block
   block_rows_ = blocks.block.rows;
   block_cols_ = blocks.block.cols;
   if (kernel.layout == PackedLayout::kSlices) {
-    ESPALIER_ASSIGN(packed_,
-                    PackedSlices::plan(blocks, {.window_rows = kernel.tile_rows, .part_cols = blocking.part_cols}));
+    ESPALIER_ASSIGN(packed_, PackedSlices::plan(blocks, {.window_rows = kernel.tile_rows,
+                                                         .part_cols = blocking.part_cols,
+                                                         .type = kernel.weights}));
     return {};
   }
   if (kernel.layout == PackedLayout::kStrips) {
@@ -217,29 +221,32 @@ Status PackedWeights::pack_sparse(const kernels::KernelInfo& kernel, const Block
   return {};
 }
 
-void PackedWeights::set_values(std::span<const float> values) {
+template <typename T>
+void PackedWeights::set_values(std::span<const T> values) {
   ESPALIER_CHECK(static_cast<std::int64_t>(values.size()) == value_count_);
+  ESPALIER_CHECK((type_ == DType::kF64) == (sizeof(T) == sizeof(double)));
+  if constexpr (std::is_same_v<T, float>) {
+    if (auto* const groups = std::get_if<PackedNm>(&packed_)) return groups->set_values(values.data());
+    if (auto* const tiles = std::get_if<PackedNmTiles>(&packed_)) return tiles->set_values(values.data());
+  }
   if (dense_)
     set_dense(values);
-  else if (auto* const groups = std::get_if<PackedNm>(&packed_))
-    groups->set_values(values.data());
-  else if (auto* const tiles = std::get_if<PackedNmTiles>(&packed_))
-    tiles->set_values(values.data());
   else
     set_blocks(values);
 }
+template void PackedWeights::set_values(std::span<const float> values);
+template void PackedWeights::set_values(std::span<const double> values);
 
-void PackedWeights::set_blocks(std::span<const float> values) {
-  const auto fill = [this](const float* by_block) {
-    if (auto* const tiles = std::get_if<PackedTiles>(&packed_))
-      tiles->set_values(by_block);
-    else if (auto* const slices = std::get_if<PackedSlices>(&packed_))
-      slices->set_values(by_block);
-    else
-      std::get<PackedBlocks>(packed_).set_values(by_block);
+template <typename T>
+void PackedWeights::set_blocks(std::span<const T> values) {
+  const auto fill = [this](const T* by_block) {
+    if constexpr (std::is_same_v<T, float>)
+      if (auto* const tiles = std::get_if<PackedTiles>(&packed_)) return tiles->set_values(by_block);
+    if (auto* const slices = std::get_if<PackedSlices>(&packed_)) return slices->set_values(by_block);
+    std::get<PackedBlocks>(packed_).set_values(by_block);
   };
   const auto* const nm = std::get_if<NmSparse>(&pattern_);
-  std::vector<float> by_block;
+  std::vector<T> by_block;
   if (nm != nullptr) {
     by_block = block_values(*nm, values);
     values = by_block;
@@ -249,22 +256,23 @@ void PackedWeights::set_blocks(std::span<const float> values) {
     return;
   }
   BlockSparse blocks = nm != nullptr ? blocks_of(*nm) : std::get<BlockSparse>(pattern_);
-  blocks.values = Tensor::view(DType::kF32, {blocks.kept_blocks(), blocks.block.rows, blocks.block.cols},
+  blocks.values = Tensor::view(dtype_of<T>, {blocks.kept_blocks(), blocks.block.rows, blocks.block.cols},
                                static_cast<const void*>(values.data()));
-  fill(in_dword_columns(blocks, type_).values.values<float>().data());
+  fill(in_dword_columns(blocks, type_).values.values<T>().data());
 }
 
-void PackedWeights::set_dense(std::span<const float> values) {
-  std::vector<float> filled;
+template <typename T>
+void PackedWeights::set_dense(std::span<const T> values) {
+  std::vector<T> filled;
   if (const auto* const blocks = std::get_if<BlockSparse>(&pattern_))
     filled = dense_values(*blocks, values);
   else if (const auto* const nm = std::get_if<NmSparse>(&pattern_))
     filled = dense_values(*nm, values);
   if (!filled.empty()) values = filled;
-  if (auto* const tiles = std::get_if<PackedTiles>(&packed_))
-    tiles->set_values(in_blocks(values, rows_, cols_, {block_rows_, block_cols_}).data());
-  else
-    std::get<PackedDense>(packed_).set_values(values.data());
+  if constexpr (std::is_same_v<T, float>)
+    if (auto* const tiles = std::get_if<PackedTiles>(&packed_))
+      return tiles->set_values(in_blocks(values, rows_, cols_, {block_rows_, block_cols_}).data());
+  std::get<PackedDense>(packed_).set_values(values.data());
 }
 
 std::vector<std::int32_t> PackedWeights::row_sums(std::span<const float> values) const {

@@ -40,8 +40,10 @@ class PackedWeights {
   // Packs the pattern for the choice; set_values must follow. Errors: as PackedBlocks::plan.
   static Result<std::unique_ptr<PackedWeights>> plan(const MatrixPattern& pattern, const Choice& choice,
                                                      const Blocking& blocking);
-  // `values` in the order and number of the pattern's own format; rounded to the kernel's type.
-  void set_values(std::span<const float> values);
+  // `values` in the order and number of the pattern's own format; rounded to the kernel's type. T is double when that
+  // is f64, else float.
+  template <typename T>
+  void set_values(std::span<const T> values);
 
   // The weights of each row summed, for i8 values in the order of set_values.
   std::vector<std::int32_t> row_sums(std::span<const float> values) const;
@@ -59,8 +61,10 @@ class PackedWeights {
   void describe_slices(Product& product, const kernels::PackedSlices& slices) const;
   template <typename Packed>
   void describe_parts(Product& product, const Packed& packed) const;
-  void set_blocks(std::span<const float> values);
-  void set_dense(std::span<const float> values);
+  template <typename T>
+  void set_blocks(std::span<const T> values);
+  template <typename T>
+  void set_dense(std::span<const T> values);
 
   MatrixPattern pattern_;
   std::int64_t rows_ = 0, cols_ = 0, value_count_ = 0;

@@ -1,5 +1,5 @@
-// The activations on vectors of f32. exp: range reduction by ln 2 and a polynomial of degree 6 (relative error below
-// 3e-7); erf: Abramowitz and Stegun 7.1.26 (absolute error below 2e-7). NaN stays NaN.
+// The activations on vectors of f32 and f64. In f32, exp: range reduction by ln 2 and a polynomial of degree 6
+// (relative error below 3e-7); erf: Abramowitz and Stegun 7.1.26 (absolute error below 2e-7). NaN stays NaN.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace espalier::kernels {
 
 template <typename V>
-inline typename V::Reg splat(float value) {
+inline typename V::Reg splat(typename V::Element value) {
   return V::broadcast(&value);
 }
 
@@ -80,12 +80,42 @@ template <typename V>
       return V::mul(V::mul(half, x), V::add(one, tanh_vector<V>(V::mul(cubic, splat<V>(0.79788456F)))));
     }
     case Activation::kLeakyRelu:
-      return V::select_less(x, V::zero(), V::mul(x, splat<V>(e.low)), x);
+      return V::select_less(x, V::zero(), V::mul(x, splat<V>(static_cast<typename V::Element>(e.low))), x);
     case Activation::kSilu:
       return V::mul(x, sigmoid_vector<V>(x));
     default:
       return x;
   }
+}
+
+// The same in f64, to its precision.
+inline double activate_f64(const Epilogue& e, double x) {
+  switch (e.activation) {
+    case Activation::kHardSwish:
+      return x * __builtin_fmin(6.0, __builtin_fmax(0.0, x + 3.0)) / 6.0;
+    case Activation::kSigmoid:
+      return 1.0 / (1.0 + __builtin_exp(-x));
+    case Activation::kTanh:
+      return __builtin_tanh(x);
+    case Activation::kGelu:
+      return 0.5 * x * (1.0 + __builtin_erf(x * 0.70710678118654752));
+    case Activation::kGeluTanh:
+      return 0.5 * x * (1.0 + __builtin_tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
+    case Activation::kLeakyRelu:
+      return x < 0 ? x * e.low : x;
+    case Activation::kSilu:
+      return x / (1.0 + __builtin_exp(-x));
+    default:
+      return x;
+  }
+}
+
+template <typename V>
+[[gnu::noinline]] inline typename V::Reg activate_lanes(const Epilogue& e, typename V::Reg x) {
+  alignas(64) double lanes[V::kLanes];
+  V::store(lanes, x);
+  for (double& lane : lanes) lane = activate_f64(e, lane);
+  return V::load(lanes);
 }
 
 template <typename V>
@@ -96,9 +126,13 @@ inline typename V::Reg activate_vector(const Epilogue& e, typename V::Reg x) {
     case Activation::kRelu:
       return V::max(V::zero(), x);
     case Activation::kClip:
-      return V::min(splat<V>(e.high), V::max(splat<V>(e.low), x));
+      return V::min(splat<V>(static_cast<typename V::Element>(e.high)),
+                    V::max(splat<V>(static_cast<typename V::Element>(e.low)), x));
     default:
-      return activate_rare<V>(e, x);
+      if constexpr (sizeof(typename V::Element) == sizeof(double))
+        return activate_lanes<V>(e, x);
+      else
+        return activate_rare<V>(e, x);
   }
 }
 

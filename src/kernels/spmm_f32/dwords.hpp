@@ -1,14 +1,15 @@
-// What a dword of packed W and X holds, for the loops of strips.hpp and vectors.hpp: here one f32.
+// What the loops of strips.hpp and vectors.hpp multiply, one element of W by one of X: for f32 (a dword) and f64.
 #pragma once
 
 namespace espalier::kernels {
 
 template <typename V>
-struct F32Dwords {
+struct Singles {
   using Lanes = V;
   using Operand = typename V::Reg;
-  static Operand load(const float* dwords) { return V::load(dwords); }
-  static Operand broadcast(const float* dword) { return V::broadcast(dword); }
+  using Element = typename V::Element;
+  static Operand load(const Element* values) { return V::load(values); }
+  static Operand broadcast(const Element* value) { return V::broadcast(value); }
   static typename V::Reg multiply_add(Operand a, Operand b, typename V::Reg sum) { return V::fma(a, b, sum); }
 };
 

@@ -29,9 +29,16 @@ inline typename F::Reg quantized(const Epilogue& e, typename F::Reg value) {
 }
 
 // The real value of what R stores.
-inline float residual_value(const Epilogue& e, float stored) {
-  const bool quantised = e.storage == Storage::kI8 || e.storage == Storage::kU8;
-  return quantised ? e.y_scale * (stored - static_cast<float>(e.y_zero)) : stored;
+template <typename T>
+inline T residual_value(const Epilogue& e, T stored) {
+  return bytes_of(e.storage) == 1 ? static_cast<T>(e.y_scale) * (stored - static_cast<T>(e.y_zero)) : stored;
+}
+
+// What multiplies the sums of a row.
+template <typename T>
+inline T scale_of(const Epilogue& e, std::int64_t row) {
+  const T alpha = static_cast<T>(e.alpha);
+  return e.row_scale != nullptr ? alpha * static_cast<T>(e.row_scale[row]) : alpha;
 }
 
 template <typename V>
@@ -39,6 +46,7 @@ class TileFinish {
  public:
   using Reg = typename V::Reg;
   using F = typename V::Floats;
+  using Element = typename V::Element;
 
   explicit TileFinish(const SpmmArgs& args)
       : args_(args),
@@ -57,31 +65,35 @@ class TileFinish {
   }
 
   // A tile of sums that lies in memory, its rows `columns` apart, rounded up to whole vectors.
-  void store_tile(const float* tile, std::int64_t row, std::int64_t column, std::int64_t rows,
+  void store_tile(const Element* tile, std::int64_t row, std::int64_t column, std::int64_t rows,
                   std::int64_t columns) const {
     finish_rows(tile, row, column, args_.rows - row < rows ? args_.rows - row : rows, columns);
   }
 
  private:
+  // How Y is stored as the sums are.
+  static constexpr Storage kUnrounded = sizeof(Element) == sizeof(double) ? Storage::kF64 : Storage::kF32;
+
   static bool is_simple(const Epilogue& e) {
     const bool clips =
         e.activation == Activation::kNone || e.activation == Activation::kRelu || e.activation == Activation::kClip;
     const bool scales = e.alpha != 1 || e.row_scale != nullptr;
     if (kIntegerSums<V> && e.storage == Storage::kI32) return true;
-    return clips && (kIntegerSums<V> || !scales) && e.residual == nullptr && e.storage == Storage::kF32;
+    return clips && (kIntegerSums<V> || !scales) && e.residual == nullptr && e.storage == kUnrounded;
   }
-  static float clip_low(const Epilogue& e) {
-    return e.activation == Activation::kClip ? e.low : (e.activation == Activation::kRelu ? 0.0F : -__builtin_inff());
+  static Element clip_low(const Epilogue& e) {
+    if (e.activation == Activation::kClip) return static_cast<Element>(e.low);
+    return e.activation == Activation::kRelu ? Element{0} : -static_cast<Element>(__builtin_inff());
   }
-  static float clip_high(const Epilogue& e) { return e.activation == Activation::kClip ? e.high : __builtin_inff(); }
+  static Element clip_high(const Epilogue& e) {
+    return e.activation == Activation::kClip ? static_cast<Element>(e.high) : static_cast<Element>(__builtin_inff());
+  }
 
   char* y_at(std::int64_t row, std::int64_t column) const {
     return static_cast<char*>(args_.y) + row * args_.y_row_stride + column * bytes_of(args_.epilogue.storage);
   }
-  float scale_of(std::int64_t row) const {
-    const Epilogue& e = args_.epilogue;
-    return e.row_scale != nullptr ? e.alpha * e.row_scale[row] : e.alpha;
-  }
+  Element scale_of(std::int64_t row) const { return kernels::scale_of<Element>(args_.epilogue, row); }
+  const Element* bias() const { return static_cast<const Element*>(args_.epilogue.bias); }
   Reg less_offset(Reg sum, std::int64_t row) const {
     const std::int32_t* const offset = args_.epilogue.row_offset;
     return offset != nullptr ? V::subtract(sum, offset[row]) : sum;
@@ -90,11 +102,10 @@ class TileFinish {
   template <int R, int N>
   [[gnu::always_inline]] void store_whole(Reg (&acc)[R][N], std::int64_t row, std::int64_t column) const {
     const auto low = splat<F>(low_), high = splat<F>(high_);
-    const float* const bias = args_.epilogue.bias;
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      float* const y = reinterpret_cast<float*>(y_at(row + r, column));
-      const auto shift = bias != nullptr ? F::broadcast(bias + row + r) : F::zero();
+      auto* const y = reinterpret_cast<Element*>(y_at(row + r, column));
+      const auto shift = bias() != nullptr ? F::broadcast(bias() + row + r) : F::zero();
       if constexpr (kIntegerSums<V>) {
         const auto scale = splat<F>(scale_of(row + r));
 #pragma GCC unroll 8
@@ -115,7 +126,7 @@ class TileFinish {
   template <int R, int N>
   [[gnu::always_inline]] void store_through_memory(Reg (&acc)[R][N], std::int64_t row, std::int64_t column,
                                                    std::int64_t rows) const {
-    alignas(64) float tile[R * N * V::kLanes];
+    alignas(64) Element tile[R * N * V::kLanes];
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
@@ -124,7 +135,7 @@ class TileFinish {
   }
 
   // Rows of the tile are `columns` rounded up to vectors apart.
-  [[gnu::noinline]] void finish_rows(const float* tile, std::int64_t row, std::int64_t column, std::int64_t rows,
+  [[gnu::noinline]] void finish_rows(const Element* tile, std::int64_t row, std::int64_t column, std::int64_t rows,
                                      std::int64_t columns) const {
     const Epilogue& e = args_.epilogue;
     const std::int64_t vectors = (columns + V::kLanes - 1) / V::kLanes;
@@ -132,7 +143,7 @@ class TileFinish {
     for (std::int64_t r = 0; r < rows; ++r) {
       const std::int64_t absolute = row + r;
       const auto scale = splat<F>(scale_of(absolute));
-      const auto bias = e.bias != nullptr ? F::broadcast(e.bias + absolute) : F::zero();
+      const auto shift = bias() != nullptr ? F::broadcast(bias() + absolute) : F::zero();
       for (std::int64_t v = 0; v < vectors; ++v) {
         const std::int64_t first = column + v * V::kLanes;
         const std::int64_t lanes = end - first;
@@ -145,19 +156,20 @@ class TileFinish {
             store_lanes(y_at(absolute, first), F::from_bits(whole), lanes);
             continue;
           }
-          value = F::fma(V::to_floats(whole), scale, bias);
+          value = F::fma(V::to_floats(whole), scale, shift);
         } else {
-          value = V::add(V::mul(sum, scale), bias);
+          value = V::add(V::mul(sum, scale), shift);
         }
-        if (e.residual != nullptr) value = F::fma(splat<F>(e.beta), residual(absolute, first, lanes), value);
+        if (e.residual != nullptr)
+          value = F::fma(splat<F>(static_cast<Element>(e.beta)), residual(absolute, first, lanes), value);
         store_vector(y_at(absolute, first), activate_vector<F>(e, value), lanes);
       }
     }
   }
 
-  // The first `lanes` lanes, or all, of f32 or of what has its size.
+  // The first `lanes` lanes, or all, of the sums' type or of what has its size.
   static void store_lanes(char* y, typename F::Reg value, std::int64_t lanes) {
-    float* const target = reinterpret_cast<float*>(y);
+    auto* const target = reinterpret_cast<Element*>(y);
     if (lanes >= F::kLanes)
       F::store(target, value);
     else
@@ -166,13 +178,18 @@ class TileFinish {
 
   void store_vector(char* y, typename F::Reg value, std::int64_t lanes) const {
     const Storage storage = args_.epilogue.storage;
-    if (storage == Storage::kF32) {
+    if (storage == kUnrounded) {
       store_lanes(y, value, lanes);
       return;
     }
+    if constexpr (sizeof(Element) == sizeof(float)) store_rounded(y, value, lanes);
+  }
+
+  void store_rounded(char* y, typename F::Reg value, std::int64_t lanes) const {
+    const Storage storage = args_.epilogue.storage;
     const bool whole = lanes >= F::kLanes;
     if constexpr (kIntegerSums<V>) {
-      if (storage != Storage::kBf16) {
+      if (bytes_of(storage) == 1) {
         value = quantized<F>(args_.epilogue, value);
         if (whole) {
           V::store_bytes(y, value);
@@ -180,8 +197,10 @@ class TileFinish {
         }
       }
     }
-    if (whole) {
+    if (whole && storage == Storage::kBf16) {
       F::store_bf16(reinterpret_cast<std::uint16_t*>(y), value);
+    } else if (whole && storage == Storage::kF16) {
+      F::store_f16(reinterpret_cast<std::uint16_t*>(y), value);
     } else {
       alignas(64) float values[F::kLanes];
       F::store(values, value);
@@ -192,19 +211,19 @@ class TileFinish {
   typename F::Reg residual(std::int64_t row, std::int64_t column, std::int64_t lanes) const {
     const Epilogue& e = args_.epilogue;
     const char* const r = static_cast<const char*>(e.residual) + row * e.residual_stride + column * bytes_of(e.storage);
-    if (e.storage != Storage::kF32) {
-      alignas(64) float values[F::kLanes] = {};
+    if (e.storage != kUnrounded) {
+      alignas(64) Element values[F::kLanes] = {};
       for (std::int64_t i = 0; i < F::kLanes && i < lanes; ++i)
-        values[i] = residual_value(e, load_stored(e.storage, r + i * bytes_of(e.storage)));
+        values[i] = residual_value(e, load_stored<Element>(e.storage, r + i * bytes_of(e.storage)));
       return F::load(values);
     }
-    const float* const source = reinterpret_cast<const float*>(r);
+    const auto* const source = reinterpret_cast<const Element*>(r);
     return lanes >= F::kLanes ? F::load(source) : F::load_first(source, static_cast<int>(lanes));
   }
 
   const SpmmArgs& args_;
   const bool in_registers_;
-  const float low_, high_;
+  const Element low_, high_;
 };
 
 }  // namespace espalier::kernels

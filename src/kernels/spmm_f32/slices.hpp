@@ -24,8 +24,9 @@
 namespace espalier::kernels {
 
 template <typename V, int N>
-[[gnu::always_inline]] inline void add_steps(typename V::Reg (&acc)[4][N], const float* w, const std::uint16_t* columns,
-                                             std::int64_t steps, const float* x) {
+[[gnu::always_inline]] inline void add_steps(typename V::Reg (&acc)[4][N], const typename V::Element* w,
+                                             const std::uint16_t* columns, std::int64_t steps,
+                                             const typename V::Element* x) {
   constexpr std::int64_t kWidth = N * V::kLanes;
   for (std::int64_t step = 0; step < steps; ++step, w += 4, columns += 4) {
     // One load for four columns.
@@ -33,7 +34,7 @@ template <typename V, int N>
     std::memcpy(&packed, columns, sizeof packed);
 #pragma GCC unroll 4
     for (int r = 0; r < 4; ++r) {
-      const float* const row = x + static_cast<std::int64_t>((packed >> (16 * r)) & 0xffffU) * kWidth;
+      const typename V::Element* const row = x + static_cast<std::int64_t>((packed >> (16 * r)) & 0xffffU) * kWidth;
       const typename V::Reg weight = V::broadcast(w + r);
 #pragma GCC unroll 8
       for (int v = 0; v < N; ++v) acc[r][v] = V::fma(weight, V::load(row + v * V::kLanes), acc[r][v]);
@@ -49,10 +50,10 @@ inline void run_slices(const SpmmArgs& args) {
   for (std::int64_t window = args.first_strip; window < args.last_strip; ++window) {
     for (std::int32_t panel = 0; panel < args.panels; ++panel) {
       const auto* const x =
-          reinterpret_cast<const float*>(static_cast<const char*>(args.x) + panel * args.x_panel_stride);
+          reinterpret_cast<const typename V::Element*>(static_cast<const char*>(args.x) + panel * args.x_panel_stride);
       const std::int64_t tile = (window - args.first_strip) * args.panels + panel;
-      float* const partial =
-          static_cast<float*>(args.partial) + (args.partial != nullptr ? tile * WindowRows * kWidth : 0);
+      auto* const partial =
+          static_cast<typename V::Element*>(args.partial) + (args.partial != nullptr ? tile * WindowRows * kWidth : 0);
       for (std::int64_t slice = window * kSlices; slice < (window + 1) * kSlices; ++slice) {
         const std::uint32_t* const rows = args.order + slice * 4;
         const std::int64_t first = args.starts[slice], steps = args.starts[slice + 1] - first;
@@ -62,7 +63,7 @@ inline void run_slices(const SpmmArgs& args) {
 #pragma GCC unroll 8
           for (int v = 0; v < N; ++v)
             acc[r][v] = args.load_partial ? V::load(partial + rows[r] * kWidth + v * V::kLanes) : V::zero();
-        add_steps<V, N>(acc, static_cast<const float*>(args.values) + first * 4,
+        add_steps<V, N>(acc, static_cast<const typename V::Element*>(args.values) + first * 4,
                         static_cast<const std::uint16_t*>(args.positions) + first * 4, steps, x);
 #pragma GCC unroll 4
         for (int r = 0; r < 4; ++r) {
@@ -87,13 +88,13 @@ inline void run_slices(const SpmmArgs& args) {
 template <typename V, int WindowRows>
 inline void run_vector_slices(const SpmmArgs& args) {
   constexpr std::int64_t kSlices = WindowRows / 4;
-  const float* const x = static_cast<const float*>(args.x);
+  const typename V::Element* const x = static_cast<const typename V::Element*>(args.x);
   for (std::int64_t window = args.first_strip; window < args.last_strip; ++window) {
-    alignas(64) float sums[WindowRows];
+    alignas(64) typename V::Element sums[WindowRows];
     for (std::int64_t slice = window * kSlices; slice < (window + 1) * kSlices; ++slice) {
       const std::int64_t first = static_cast<std::int64_t>(args.starts[slice]) * 4;
       const std::int64_t count = static_cast<std::int64_t>(args.starts[slice + 1]) * 4 - first;
-      const float* const w = static_cast<const float*>(args.values) + first;
+      const typename V::Element* const w = static_cast<const typename V::Element*>(args.values) + first;
       const std::uint16_t* const columns = static_cast<const std::uint16_t*>(args.positions) + first;
       typename V::Reg acc = V::zero();
       std::int64_t i = 0;
@@ -103,16 +104,16 @@ inline void run_vector_slices(const SpmmArgs& args) {
       }
       if (const int rest = static_cast<int>(count - i); rest > 0)
         acc = V::fma(V::load_first(w + i, rest), V::gather_first(x, columns + i, rest), acc);
-      alignas(64) float lanes[V::kLanes];
+      alignas(64) typename V::Element lanes[V::kLanes];
       V::store(lanes, acc);
       for (int r = 0; r < 4; ++r) {
-        float sum = lanes[r];
+        typename V::Element sum = lanes[r];
         for (int lane = r + 4; lane < V::kLanes; lane += 4) sum += lanes[lane];
         sums[args.order[slice * 4 + r]] = sum;
       }
     }
-    float* const partial =
-        static_cast<float*>(args.partial) + (args.partial != nullptr ? (window - args.first_strip) * WindowRows : 0);
+    auto* const partial = static_cast<typename V::Element*>(args.partial) +
+                          (args.partial != nullptr ? (window - args.first_strip) * WindowRows : 0);
     if (args.load_partial)
       for (int i = 0; i < WindowRows; ++i) sums[i] += partial[i];
     const std::int64_t row = window * WindowRows;

@@ -9,7 +9,7 @@
 
 namespace espalier::kernels {
 
-using D = F32Dwords<Vector256>;
+using D = Singles<Vector256>;
 
 void pack_x_f32_avx2(const PackXArgs& args) { pack_x<Vector256>(args); }
 
@@ -28,7 +28,7 @@ void spmm_f32_csr64x1_4x3v_avx2(const SpmmArgs& args) { run_slices<Vector256, 3,
 
 void spmv_f32_csr64x1_4x2_avx2(const SpmmArgs& args) { run_vector_slices<Vector256, 64>(args); }
 void spmv_f32_blk4x2_4x1_avx2(const SpmmArgs& args) { run_spread_strips<Vector256, 4>(args); }
-void spmv_f32_blk4x1_4x1_avx2(const SpmmArgs& args) { run_vector_strips<F32Dwords<VectorBaseline>, 1, 1>(args); }
+void spmv_f32_blk4x1_4x1_avx2(const SpmmArgs& args) { run_vector_strips<Singles<VectorBaseline>, 1, 1>(args); }
 void spmv_f32_blk8x4_8x1_avx2(const SpmmArgs& args) { run_vector_strips<D, 1, 4>(args); }
 void spmv_f32_blk8x1_8x1_avx2(const SpmmArgs& args) { run_vector_strips<D, 1, 1>(args); }
 void spmv_f32_blk16x4_16x1_avx2(const SpmmArgs& args) { run_vector_strips<D, 2, 4>(args); }

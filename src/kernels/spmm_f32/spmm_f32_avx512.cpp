@@ -10,7 +10,7 @@
 
 namespace espalier::kernels {
 
-using D = F32Dwords<Vector512>;
+using D = Singles<Vector512>;
 
 void pack_x_f32_avx512(const PackXArgs& args) { pack_x<Vector512>(args); }
 
@@ -35,9 +35,9 @@ void spmm_f32_csr64x1_4x4v_avx512(const SpmmArgs& args) { run_slices<Vector512, 
 
 void spmv_f32_csr64x1_4x4_avx512(const SpmmArgs& args) { run_vector_slices<Vector512, 64>(args); }
 void spmv_f32_blk4x4_4x1_avx512(const SpmmArgs& args) { run_spread_strips<Vector512, 4>(args); }
-void spmv_f32_blk4x1_4x1_avx512(const SpmmArgs& args) { run_vector_strips<F32Dwords<VectorBaseline>, 1, 1>(args); }
+void spmv_f32_blk4x1_4x1_avx512(const SpmmArgs& args) { run_vector_strips<Singles<VectorBaseline>, 1, 1>(args); }
 void spmv_f32_blk8x2_8x1_avx512(const SpmmArgs& args) { run_spread_strips<Vector512, 8>(args); }
-void spmv_f32_blk8x1_8x1_avx512(const SpmmArgs& args) { run_vector_strips<F32Dwords<Vector256>, 1, 1>(args); }
+void spmv_f32_blk8x1_8x1_avx512(const SpmmArgs& args) { run_vector_strips<Singles<Vector256>, 1, 1>(args); }
 void spmv_f32_blk16x4_16x1_avx512(const SpmmArgs& args) { run_vector_strips<D, 1, 4>(args); }
 void spmv_f32_blk16x1_16x1_avx512(const SpmmArgs& args) { run_vector_strips<D, 1, 1>(args); }
 

@@ -8,7 +8,7 @@
 
 namespace espalier::kernels {
 
-using D = F32Dwords<VectorBaseline>;
+using D = Singles<VectorBaseline>;
 
 void pack_x_f32_scalar(const PackXArgs& args) { pack_x<VectorBaseline>(args); }
 

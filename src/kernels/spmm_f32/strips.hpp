@@ -1,6 +1,6 @@
 // The one loop of the block products with f32 sums, for any vector type: a register tile of R rows x N vectors of Y.
 //
-// W and X come in dwords; a type D (F32Dwords, or those of ../spmm_bf16) says what a dword holds, an f32 or a pair of
+// W and X come in dwords; a type D (Singles, or those of ../spmm_bf16) says what a dword holds, an f32 or a pair of
 // bf16, and multiplies vectors of them into f32 sums. With pairs, "k" below counts pairs.
 //
 //   for each strip of R rows, each panel:  acc[R][N] = 0
@@ -31,8 +31,9 @@ namespace espalier::kernels {
 
 // acc += the columns of one block. `Step` columns at a time; the block's width is a multiple of it.
 template <typename D, int R, int N, int Step>
-[[gnu::always_inline]] inline void add_block(typename D::Lanes::Reg (&acc)[R][N], const float* w, const float* x,
-                                             std::int32_t columns, std::int64_t x_row) {
+[[gnu::always_inline]] inline void add_block(typename D::Lanes::Reg (&acc)[R][N], const typename D::Lanes::Element* w,
+                                             const typename D::Lanes::Element* x, std::int32_t columns,
+                                             std::int64_t x_row) {
   for (std::int32_t column = 0; column < columns; column += Step) {
 #pragma GCC unroll 8
     for (int step = 0; step < Step; ++step) {
@@ -53,8 +54,10 @@ template <typename D, int R, int N, int Step>
 
 // The same for R rows of a block in the caller's own layout, row-major with rows `Cols` apart (0: `columns` apart).
 template <typename D, int R, int N, int Cols>
-[[gnu::always_inline]] inline void add_canonical_block(typename D::Lanes::Reg (&acc)[R][N], const float* w,
-                                                       const float* x, std::int32_t columns, std::int64_t x_row) {
+[[gnu::always_inline]] inline void add_canonical_block(typename D::Lanes::Reg (&acc)[R][N],
+                                                       const typename D::Lanes::Element* w,
+                                                       const typename D::Lanes::Element* x, std::int32_t columns,
+                                                       std::int64_t x_row) {
   constexpr int kStep = Cols == 0 ? 1 : 4;
   const std::int32_t row = Cols == 0 ? columns : Cols;
   for (std::int32_t column = 0; column < row; column += kStep) {
@@ -80,9 +83,11 @@ template <typename V, int R, int N, typename Blocks>
                                             std::int32_t panel, Blocks& blocks) {
   constexpr std::int64_t kWidth = N * V::kLanes;
   constexpr std::int64_t kTile = R * kWidth;
-  const float* const x = reinterpret_cast<const float*>(static_cast<const char*>(args.x) + panel * args.x_panel_stride);
+  const auto* const x =
+      reinterpret_cast<const typename V::Element*>(static_cast<const char*>(args.x) + panel * args.x_panel_stride);
   const std::int64_t tile_number = (strip - args.first_strip) * args.panels + panel;
-  float* const partial = static_cast<float*>(args.partial) + (args.partial != nullptr ? tile_number * kTile : 0);
+  auto* const partial =
+      static_cast<typename V::Element*>(args.partial) + (args.partial != nullptr ? tile_number * kTile : 0);
   typename V::Reg acc[R][N];
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
@@ -117,12 +122,12 @@ template <typename D, int N, int Chains>
 inline void run_single_rows(const SpmmArgs& args) {
   using V = typename D::Lanes;
   const TileFinish<V> finish(args);
-  const std::int64_t x_row = args.x_row_stride / static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t x_row = args.x_row_stride / static_cast<std::int64_t>(sizeof(typename V::Element));
   for (std::int32_t panel = 0; panel < args.panels; ++panel) {
     const std::uint32_t first = args.starts[args.first_strip];
     const std::uint32_t* column = args.columns + first;
-    const float* w = static_cast<const float*>(args.values) + first;
-    auto add_strip = [&](typename V::Reg(&acc)[1][N], std::int64_t strip, const float* x)
+    const typename D::Lanes::Element* w = static_cast<const typename D::Lanes::Element*>(args.values) + first;
+    auto add_strip = [&](typename V::Reg(&acc)[1][N], std::int64_t strip, const typename D::Lanes::Element* x)
         __attribute__((always_inline)) {
       typename V::Reg sums[Chains][N];
 #pragma GCC unroll 8
@@ -135,7 +140,7 @@ inline void run_single_rows(const SpmmArgs& args) {
 #pragma GCC unroll 4
         for (int i = 0; i < 4; ++i) {
           const typename D::Operand weight = D::broadcast_from(weights, i);
-          const float* const x_at = x + column[i] * x_row;
+          const typename D::Lanes::Element* const x_at = x + column[i] * x_row;
 #pragma GCC unroll 8
           for (int v = 0; v < N; ++v)
             sums[i % Chains][v] = D::multiply_add(weight, D::load(x_at + v * V::kLanes), sums[i % Chains][v]);
@@ -159,13 +164,15 @@ inline void run_strips(const SpmmArgs& args) {
   using V = typename D::Lanes;
   const std::int64_t strips_per_block = args.block_rows / R;
   const std::int64_t block_values = static_cast<std::int64_t>(args.block_cols) * R;  // of one strip
-  const std::int64_t x_row = args.x_row_stride / static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t x_row = args.x_row_stride / static_cast<std::int64_t>(sizeof(typename V::Element));
   walk_strips<V, R, N>(
-      args, [&](typename V::Reg(&acc)[R][N], std::int64_t strip, const float* x) __attribute__((always_inline)) {
+      args, [&](typename V::Reg(&acc)[R][N], std::int64_t strip,
+                const typename D::Lanes::Element* x) __attribute__((always_inline)) {
         const std::int64_t block_row = strip / strips_per_block;
         const std::int64_t first = args.starts[block_row], last = args.starts[block_row + 1];
         const std::int64_t strip_start = first * strips_per_block + (strip % strips_per_block) * (last - first);
-        const float* w = static_cast<const float*>(args.values) + strip_start * block_values;
+        const typename D::Lanes::Element* w =
+            static_cast<const typename D::Lanes::Element*>(args.values) + strip_start * block_values;
         for (std::int64_t unit = first; unit < last; ++unit, w += block_values) {
           prefetch_weights(w, block_values);
           add_block<D, R, N, Step>(acc, w, x + args.columns[unit] * x_row, args.block_cols, x_row);
@@ -179,11 +186,13 @@ inline void run_canonical(const SpmmArgs& args) {
   using V = typename D::Lanes;
   const std::int64_t strips_per_block = args.block_rows / R;
   const std::int64_t strip_values = static_cast<std::int64_t>(args.block_cols) * R;
-  const std::int64_t x_row = args.x_row_stride / static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t x_row = args.x_row_stride / static_cast<std::int64_t>(sizeof(typename V::Element));
   walk_strips<V, R, N>(
-      args, [&](typename V::Reg(&acc)[R][N], std::int64_t strip, const float* x) __attribute__((always_inline)) {
+      args, [&](typename V::Reg(&acc)[R][N], std::int64_t strip,
+                const typename D::Lanes::Element* x) __attribute__((always_inline)) {
         const std::int64_t block_row = strip / strips_per_block;
-        const float* const values = static_cast<const float*>(args.values) + strip % strips_per_block * strip_values;
+        const typename D::Lanes::Element* const values =
+            static_cast<const typename D::Lanes::Element*>(args.values) + strip % strips_per_block * strip_values;
         for (std::int64_t unit = args.starts[block_row]; unit < args.starts[block_row + 1]; ++unit)
           add_canonical_block<D, R, N, Cols>(acc, values + args.order[unit] * strips_per_block * strip_values,
                                              x + args.columns[unit] * x_row, args.block_cols, x_row);

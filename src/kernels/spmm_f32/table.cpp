@@ -1,10 +1,8 @@
-// The rows of the f32 product kernels.
-//
-// Costs were measured on an AVX-512 server core (docs/performance.md): efficiency is the share of the multiply-add
-// ceiling that the inner loop reaches with X and W in L2; it falls with the loads that a tile needs per multiply-add.
+// The rows of the f32 product kernels; costs: tile_cost.hpp.
 #include "kernels/spmm_f32/table.hpp"
 
 #include "kernels/spmm_f32/spmm_f32.hpp"
+#include "kernels/spmm_f32/tile_cost.hpp"
 
 namespace espalier::kernels {
 namespace {
@@ -15,18 +13,7 @@ constexpr PackXFn pack_x_for(Isa isa) {
   return isa == kScalar ? pack_x_f32_scalar : (isa == kAvx2 ? pack_x_f32_avx2 : pack_x_f32_avx512);
 }
 
-constexpr int lanes_of(Isa isa) { return isa == kScalar ? 4 : (isa == kAvx2 ? 8 : 16); }
-
-// Two loads and two multiply-adds start per cycle: a tile of r x v takes max(r v, r + v) / 2 cycles per column, few
-// accumulators cannot cover the latency of 4 cycles, and X comes from L2 at about 40 bytes a cycle.
-constexpr double tile_efficiency(Isa isa, int rows, int vectors) {
-  const double fmas = rows * vectors, loads = rows + vectors, latency = 8;
-  const double from_l2 = 4.0 * lanes_of(isa) * vectors / 20;
-  double slots = fmas > loads ? fmas : loads;
-  slots = slots > latency ? slots : latency;
-  slots = slots > from_l2 ? slots : from_l2;
-  return (isa == kAvx512 ? 0.9 : 0.8) * fmas / slots;
-}
+constexpr int lanes_of(Isa isa) { return vector_bytes(isa) / 4; }
 
 constexpr KernelInfo tile(std::string_view name, Isa isa, int rows, int cols, SpmmFn run) {
   return {.name = name,
@@ -39,13 +26,11 @@ constexpr KernelInfo tile(std::string_view name, Isa isa, int rows, int cols, Sp
           .cost = {.efficiency = tile_efficiency(isa, rows, cols / lanes_of(isa)), .unit_ns = 0.4, .tile_ns = 8}};
 }
 
-// Each multiply-add loads its own X; a step of 4 rows loads 4 weights and their columns beside (slices.hpp).
 constexpr KernelInfo slices(std::string_view name, Isa isa, int cols, SpmmFn run) {
-  const int vectors = cols / lanes_of(isa);
   KernelInfo row = tile(name, isa, 64, cols, run);
   row.layout = PackedLayout::kSlices;
   row.x_in_place = false;
-  row.cost = {.efficiency = 0.66 * vectors / (vectors + 1.25), .unit_ns = 0, .tile_ns = 400};
+  row.cost = {.efficiency = slice_efficiency(cols / lanes_of(isa)), .unit_ns = 0, .tile_ns = 400};
   return row;
 }
 

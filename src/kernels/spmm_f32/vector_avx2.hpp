@@ -12,6 +12,7 @@ namespace {
 
 struct Vector256 {
   using Reg = __m256;
+  using Element = float;
   using Floats = Vector256;  // what a finished sum becomes
   static constexpr std::int64_t kLanes = 8;
 
@@ -21,6 +22,17 @@ struct Vector256 {
   static void store(float* p, Reg v) { _mm256_storeu_ps(p, v); }
   static Reg load_first(const float* p, int lanes) { return _mm256_maskload_ps(p, first_lanes_avx2(lanes)); }
   static void store_first(float* p, Reg v, int lanes) { store_first_avx2(p, v, lanes); }
+  static Reg load_f16(const std::uint16_t* p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static Reg load_first_f16(const std::uint16_t* p, int lanes) {
+    std::uint16_t values[8] = {};
+    for (int i = 0; i < lanes; ++i) values[i] = p[i];
+    return load_f16(values);
+  }
+  static void store_f16(std::uint16_t* p, Reg v) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
   // kLanes / R values, each R times.
   template <int R>
   static Reg spread(const float* p) {

@@ -10,6 +10,7 @@ namespace {
 
 struct Vector512 {
   using Reg = __m512;
+  using Element = float;
   using Floats = Vector512;  // what a finished sum becomes
   static constexpr std::int64_t kLanes = 16;
 
@@ -19,6 +20,16 @@ struct Vector512 {
   static void store(float* p, Reg v) { _mm512_storeu_ps(p, v); }
   static Reg load_first(const float* p, int lanes) { return _mm512_maskz_loadu_ps(first(lanes), p); }
   static void store_first(float* p, Reg v, int lanes) { _mm512_mask_storeu_ps(p, first(lanes), v); }
+  static Reg load_f16(const std::uint16_t* p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static Reg load_first_f16(const std::uint16_t* p, int lanes) {
+    return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first(lanes), p));
+  }
+  static void store_f16(std::uint16_t* p, Reg v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                        _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
   // kLanes / R values, each R times.
   template <int R>
   static Reg spread(const float* p) {

@@ -13,6 +13,7 @@ namespace {
 struct VectorBaseline {
   typedef float Reg __attribute__((vector_size(16)));
   typedef std::int32_t Bits __attribute__((vector_size(16)));
+  using Element = float;
   using Floats = VectorBaseline;  // what a finished sum becomes
   static constexpr std::int64_t kLanes = 4;
 
@@ -35,6 +36,15 @@ struct VectorBaseline {
   }
   static void store_first(float* p, Reg v, int lanes) {
     for (int i = 0; i < lanes; ++i) p[i] = v[i];
+  }
+  static Reg load_f16(const std::uint16_t* p) { return load_first_f16(p, 4); }
+  static Reg load_first_f16(const std::uint16_t* p, int lanes) {
+    Reg v = zero();
+    for (int i = 0; i < lanes; ++i) v[i] = widen_f16(p[i]);
+    return v;
+  }
+  static void store_f16(std::uint16_t* p, Reg v) {
+    for (int i = 0; i < 4; ++i) p[i] = narrow_f16(v[i]);
   }
   static void store_bf16(std::uint16_t* p, Reg v) {
     for (int i = 0; i < 4; ++i) p[i] = narrow_bf16(v[i]);

@@ -12,6 +12,7 @@ namespace {
 
 struct Int32Sums256 {
   using Reg = __m256i;
+  using Element = float;  // of its size
   using Floats = Vector256;
   static constexpr std::int64_t kLanes = 8;
 

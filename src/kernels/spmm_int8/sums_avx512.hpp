@@ -12,6 +12,7 @@ namespace {
 
 struct Int32Sums512 {
   using Reg = __m512i;
+  using Element = float;  // of its size
   using Floats = Vector512;
   static constexpr std::int64_t kLanes = 16;
 

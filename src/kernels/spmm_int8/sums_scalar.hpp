@@ -11,6 +11,7 @@ namespace {
 
 struct Int32SumsBaseline {
   typedef std::uint32_t Reg __attribute__((vector_size(16)));
+  using Element = float;  // of its size
   using Floats = VectorBaseline;
   static constexpr std::int64_t kLanes = 4;
 

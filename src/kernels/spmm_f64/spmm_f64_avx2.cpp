@@ -1,0 +1,35 @@
+// The f64 products for AVX2 and FMA: the loops of spmm_f32 over vectors of half the lanes.
+#include "kernels/spmm_f32/pack_x.hpp"
+#include "kernels/spmm_f32/slices.hpp"
+#include "kernels/spmm_f32/strips.hpp"
+#include "kernels/spmm_f32/vectors.hpp"
+#include "kernels/spmm_f64/spmm_f64.hpp"
+#include "kernels/spmm_f64/vector_f64_avx2.hpp"
+
+namespace espalier::kernels {
+
+using D = Singles<Doubles256>;
+
+void pack_x_f64_avx2(const PackXArgs& args) { pack_x<Doubles256>(args); }
+
+void spmm_f64_blk1x1_1x1v_avx2(const SpmmArgs& args) { run_strips<D, 1, 1, 1>(args); }
+void spmm_f64_blk1x1_1x8v_avx2(const SpmmArgs& args) { run_strips<D, 1, 8, 1>(args); }
+void spmm_f64_blk2x1_2x1v_avx2(const SpmmArgs& args) { run_strips<D, 2, 1, 1>(args); }
+void spmm_f64_blk2x1_2x4v_avx2(const SpmmArgs& args) { run_strips<D, 2, 4, 1>(args); }
+void spmm_f64_blk4x1_4x1v_avx2(const SpmmArgs& args) { run_strips<D, 4, 1, 1>(args); }
+void spmm_f64_blk4x1_4x2v_avx2(const SpmmArgs& args) { run_strips<D, 4, 2, 1>(args); }
+void spmm_f64_blk4x1_4x3v_avx2(const SpmmArgs& args) { run_strips<D, 4, 3, 1>(args); }
+void spmm_f64_blk8x1_8x1v_avx2(const SpmmArgs& args) { run_strips<D, 8, 1, 1>(args); }
+
+void spmm_f64_csr64x1_4x1v_avx2(const SpmmArgs& args) { run_slices<Doubles256, 1, 64>(args); }
+void spmm_f64_csr64x1_4x2v_avx2(const SpmmArgs& args) { run_slices<Doubles256, 2, 64>(args); }
+void spmm_f64_csr64x1_4x3v_avx2(const SpmmArgs& args) { run_slices<Doubles256, 3, 64>(args); }
+
+void spmv_f64_blk4x4_4x1_avx2(const SpmmArgs& args) { run_vector_strips<D, 1, 4>(args); }
+void spmv_f64_blk4x1_4x1_avx2(const SpmmArgs& args) { run_vector_strips<D, 1, 1>(args); }
+void spmv_f64_blk8x4_8x1_avx2(const SpmmArgs& args) { run_vector_strips<D, 2, 4>(args); }
+void spmv_f64_blk8x1_8x1_avx2(const SpmmArgs& args) { run_vector_strips<D, 2, 1>(args); }
+void spmv_f64_blk16x4_16x1_avx2(const SpmmArgs& args) { run_vector_strips<D, 4, 4>(args); }
+void spmv_f64_blk16x1_16x1_avx2(const SpmmArgs& args) { run_vector_strips<D, 4, 1>(args); }
+
+}  // namespace espalier::kernels
