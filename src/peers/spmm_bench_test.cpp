@@ -70,6 +70,15 @@ TEST(MeasureSpmm, Int8IsExact) {
   }
 }
 
+TEST(MeasureSpmm, Int8LeavesOutPeersThatSaturate) {
+  SpmmBenchOptions options = small(Block{16, 16});
+  options.dtype = DType::kI8;
+  options.isa = Isa::kAvx2;
+  const auto report = measure_spmm(options);
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  for (const PeerTimes& peer : report->peers) EXPECT_THAT(peer.name, testing::Not(HasSubstr("onednn")));
+}
+
 TEST(MeasureSpmm, DynamicTimesTheStaticPlanBeside) {
   SpmmBenchOptions options = small(Block{8, 8});
   options.dynamic = true;

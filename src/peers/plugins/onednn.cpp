@@ -71,8 +71,15 @@ memory reordered(State& state, memory from, const memory::desc& to) {
   return target;
 }
 
+// Without VNNI oneDNN multiplies u8 by i8 in vpmaddubsw, which saturates: fast, and wrong for weights beyond 7 bits.
+bool is_exact(const EspalierPeerProblem& p) {
+  const std::string isa = p.isa;
+  return p.type != kEspalierPeerInt8 || isa == "vnni" || isa == "amx";
+}
+
 // oneDNN prepacks its second operand: W, as Y^T = X^T W^T, or X, as Y = W X.
 void* prepare(const EspalierPeerProblem* p, Prepack prepack) {
+  if (!is_exact(*p)) return nullptr;
   try {
     set_isa_ceiling(p->isa);
     omp_set_num_threads(p->threads);
