@@ -80,7 +80,7 @@ TEST(CheckMask, BlocksRaggedToo) {
 TEST(CheckMask, NmNamesTheGroup) {
   EXPECT_EQ(broken(sparse::random_nm_mask(8, 13, {2, 4, 1}, 3), "nm:2:4"), "");
   Mask wrong{20, 128, std::vector<std::uint8_t>(20 * 128)};
-  for (const int col : {64, 65, 67}) wrong.keep[static_cast<std::size_t>(17 * 128 + col)] = 1;
+  for (const std::size_t col : {64U, 65U, 67U}) wrong.keep[17 * 128 + col] = 1;
   EXPECT_EQ(broken(wrong, "nm:2:4"), "3 kept values in group (row 17, columns 64..67); nm:2:4 allows 2");
   EXPECT_EQ(broken(wrong, "nm:3:4"), "");
 }

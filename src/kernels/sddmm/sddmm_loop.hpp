@@ -248,8 +248,8 @@ inline void run_rows(const SddmmArgs& args) {
       KeptColumns columns(args, first);
       for (std::int64_t entry = 0; entry < kept; entry += kCols) {
         const int count = static_cast<int>(kept - entry < kCols ? kept - entry : kCols);
-        const float* x[kCols];
-        std::int64_t places[kCols];
+        const float* x[kCols] = {};
+        std::int64_t places[kCols] = {};
         columns.take(count, x, places);
         const typename V::Reg sums = sum_products<V, R, kCols>(dy, x, args.steps);
         float* const values = args.values + i * width;
