@@ -8,12 +8,12 @@ if(NOT ESPALIER_SHARED_LIBS)
 endif()
 
 # The headers of espalier::matmul are those of its floors; the full library adds the rest.
-set(matmul_headers activation cpu executor export files grouped machine mask matmul sampled sparse status tensor types version)
+set(matmul_headers activation cpu dynamic executor export files grouped machine mask matmul sampled sparse status tensor types version)
 file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/espalier/*)
 set(matmul_files ${public_headers})
 set(full_files ${public_headers})
 list(JOIN matmul_headers "|" matmul_names)
-list(FILTER matmul_files INCLUDE REGEX "/(${matmul_names})\\.hpp$|/espalier\\.h$")
+list(FILTER matmul_files INCLUDE REGEX "/(${matmul_names})\\.hpp$|/(espalier|dynamic)\\.h$")
 list(REMOVE_ITEM full_files ${matmul_files})
 
 install(

@@ -160,8 +160,35 @@ nlohmann::json cell_json(const Cell& cell, const SpmmReport& report) {
   return json;
 }
 
+// Predicted over measured, cold. The model is for what a plan does first: weights and X beyond L2.
+struct Guess {
+  std::string cell, kernel;
+  double ratio = 0;
+};
+
+// How often the cost model is within a quarter of what was measured, and where it is furthest off.
+nlohmann::json judge_model(std::vector<Guess> guesses) {
+  constexpr double kNear = 1.25;
+  constexpr std::size_t kWorst = 10;
+  const auto factor = [](const Guess& guess) { return std::max(guess.ratio, 1 / guess.ratio); };
+  std::erase_if(guesses, [](const Guess& guess) { return !(guess.ratio > 0); });
+  if (guesses.empty()) return {};
+  std::sort(guesses.begin(), guesses.end(), [&](const Guess& a, const Guess& b) { return factor(a) > factor(b); });
+  const auto far = std::find_if(guesses.begin(), guesses.end(), [&](const Guess& g) { return factor(g) <= kNear; });
+  const double near = static_cast<double>(guesses.end() - far) / static_cast<double>(guesses.size());
+  nlohmann::json json{{"cells", guesses.size()}, {"within_1_25", near}, {"worst", nlohmann::json::array()}};
+  fmt::print(stderr, "cost model: within {} x of the measured time in {:.0f} % of {} cells\n", kNear, near * 100,
+             guesses.size());
+  for (std::size_t i = 0; i < std::min(kWorst, guesses.size()); ++i) {
+    fmt::print(stderr, "  predicted / measured {:.2f}: {}; {}\n", guesses[i].ratio, guesses[i].cell, guesses[i].kernel);
+    json["worst"].push_back({{"cell", guesses[i].cell}, {"kernel", guesses[i].kernel}, {"ratio", guesses[i].ratio}});
+  }
+  return json;
+}
+
 bool measure_all(const std::vector<Cell>& cells, nlohmann::json& result) {
   bool good = true;
+  std::vector<Guess> guesses;
   for (const Cell& cell : cells) {
     const SpmmBenchOptions& o = cell.options;
     const std::string what = fmt::format("{}{}x{} n {} {} density {:.4f}", cell.name.empty() ? "" : cell.name + " ",
@@ -173,10 +200,12 @@ bool measure_all(const std::vector<Cell>& cells, nlohmann::json& result) {
       good = false;
       continue;
     }
-    fmt::print(stderr, "{}: {:.4f} ms cold, {:.2f} x {}; {}\n", what, report->cold_ms, report->speedup_cold,
-               report->best_dense.name, report->kernel);
+    guesses.push_back({what, report->kernel, report->predicted_ms / report->cold_ms});
+    fmt::print(stderr, "{}: {:.4f} ms cold, predicted {:.2f} of it, {:.2f} x {}; {}\n", what, report->cold_ms,
+               guesses.back().ratio, report->speedup_cold, report->best_dense.name, report->kernel);
     result["cells"].push_back(cell_json(cell, *report));
   }
+  result["model"] = judge_model(std::move(guesses));
   return good;
 }
 

@@ -3,7 +3,7 @@
 //   y = W x, W 1024 x 1024 in blocks of 16 x 16, at most one in sixteen kept, x 1024 x 64
 #include <chrono>
 #include <cmath>
-#include <espalier/matmul.hpp>
+#include <espalier/dynamic.hpp>
 #include <iostream>
 #include <random>
 #include <set>

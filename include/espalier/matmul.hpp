@@ -169,42 +169,4 @@ Status matmul_transposed(const Matrix& w, const ConstMatrix& x, const MutableMat
   return matmul(w, x, y, options);
 }
 
-// ---- Pattern new in every call -----------------------------------------------------------------------------------
-
-struct DynamicMatmulOptions {
-  std::int64_t m = 0, k = 0, n = 1;
-  Block block = {16, 16};
-  double max_density = 1.0 / 16;  // of blocks: the capacity
-  int threads = 0;
-  std::optional<Isa> isa = {};
-};
-
-// The kept blocks of one call: block b covers rows rows[b] * r ... and columns cols[b] * c ..., in any order, no
-// duplicates; its r x c values are at values + b * r * c.
-struct DynamicPattern {
-  std::span<const std::int32_t> rows, cols;
-};
-
-class ESPALIER_API DynamicMatmulPlan {
- public:
-  // Errors: kLimit when the pattern keeps more than capacity_blocks(), saying which density it needs; kInvalidData for
-  // a coordinate out of range or two blocks at one place; kInvalidArgument as MatmulPlan::run. Not for use by two
-  // threads at once.
-  Status run(const DynamicPattern& pattern, std::span<const float> values, const ConstMatrix& x,
-             const MutableMatrix& y);
-  Status run(const DynamicPattern& pattern, std::span<const float> values, const ConstMatrix& x, const MutableMatrix& y,
-             Executor& executor);
-
-  std::int64_t capacity_blocks() const;
-  const std::string& kernel() const;
-
-  struct Impl;
-  explicit DynamicMatmulPlan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
- private:
-  std::shared_ptr<Impl> impl_;
-};
-
-ESPALIER_API Result<DynamicMatmulPlan> plan_dynamic_matmul(const DynamicMatmulOptions& options);
-
 }  // namespace espalier

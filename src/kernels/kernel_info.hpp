@@ -24,14 +24,19 @@ enum class PatternKind : std::uint8_t { kBlock, kNm };
 
 // How W lies in memory for a kernel. R is tile_rows; a block row of r rows holds ceil(r / R) strips.
 enum class PackedLayout : std::uint8_t {
-  kStrips,         // [block row][strip][kept block][column of the block][R]
-  kCanonical,      // [arrival][r][c], BlockSparse's own values, found through `order`
-  kTiles,          // AMX tiles: packed_tiles.hpp
-  kGatheredTiles,  // the same of any kept pairs of columns
-  kSlices,         // single values, rows of about equal length side by side: packed_slices.hpp
-  kNmTiles,        // AMX tiles of 2:4 kept values with a bit per column: packed_nm_tiles.hpp
-  kNmLanes,        // 2:4, strips of R rows in lanes, positions beside the values: packed_nm.hpp
+  kStrips,             // [block row][strip][kept block][column of the block][R]
+  kArrival,            // [arrival][r][c], the caller's own values, found through `order`
+  kArrivalTransposed,  // the same, for W^T: its blocks are c x r
+  kTiles,              // AMX tiles: packed_tiles.hpp
+  kGatheredTiles,      // the same of any kept pairs of columns
+  kSlices,             // single values, rows of about equal length side by side: packed_slices.hpp
+  kNmTiles,            // AMX tiles of 2:4 kept values with a bit per column: packed_nm_tiles.hpp
+  kNmLanes,            // 2:4, strips of R rows in lanes, positions beside the values: packed_nm.hpp
 };
+
+constexpr bool is_arrival(PackedLayout layout) {
+  return layout == PackedLayout::kArrival || layout == PackedLayout::kArrivalTransposed;
+}
 
 // One variant. Requirements: the features that `isa` does not imply; the pattern's kind; r a multiple of tile_rows and
 // c of block_cols_step (with kNm its N and M; kSlices takes any block apart); min_n <= n <= max_n (0: no limit). `y` is

@@ -43,7 +43,7 @@ std::string reason_against(const KernelInfo& kernel, const KernelRequest& reques
     if (kernel.panel_in_l1 && (request.block_rows != kernel.tile_rows || request.block_cols != kernel.block_cols_step))
       return fmt::format("is for blocks of {}x{}, wanted {}x{}", kernel.tile_rows, kernel.block_cols_step,
                          request.block_rows, request.block_cols);
-    const bool exact = kernel.layout == PackedLayout::kCanonical && kernel.block_cols_step > 1;
+    const bool exact = is_arrival(kernel.layout) && kernel.block_cols_step > kernel.k_per_row;
     if (exact && request.block_cols != kernel.block_cols_step)
       return fmt::format("is for blocks of {} columns, wanted {}", kernel.block_cols_step, request.block_cols);
     if (request.block_cols % kernel.block_cols_step != 0)
@@ -54,8 +54,11 @@ std::string reason_against(const KernelInfo& kernel, const KernelRequest& reques
   if (request.n < kernel.min_n) return fmt::format("needs n >= {}, n is {}", kernel.min_n, request.n);
   if (kernel.max_n != 0 && request.n > kernel.max_n)
     return fmt::format("needs n <= {}, n is {}", kernel.max_n, request.n);
-  if (request.canonical_values && kernel.layout != PackedLayout::kCanonical) return "needs packed weights";
-  if (!request.canonical_values && kernel.layout == PackedLayout::kCanonical) return "is for patterns that change";
+  const bool arrival = is_arrival(kernel.layout);
+  if (request.arrival && !arrival) return "needs packed weights";
+  if (!request.arrival && arrival) return "is for patterns that change";
+  if (request.arrival && *request.arrival != kernel.layout)
+    return kernel.layout == PackedLayout::kArrival ? "is for W as it is" : "is for the transpose";
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <espalier/cpu.hpp>
 #include <espalier/machine.hpp>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,7 +23,9 @@ struct KernelRequest {
   std::int64_t block_rows = 1, block_cols = 1;
   std::int64_t nm_n = 0, nm_m = 0;
   std::int64_t n = 1;
-  bool canonical_values = false;  // only kernels that read W's values where they are (kCanonical)
+  // kArrival or kArrivalTransposed: only kernels that read W's values so, where they are. Otherwise only kernels that
+  // have them packed.
+  std::optional<PackedLayout> arrival = {};
 };
 
 // Empty when the kernel can do it, else why not: "needs avx512, allowed is avx2".

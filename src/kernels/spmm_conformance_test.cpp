@@ -332,11 +332,11 @@ TEST_P(SpmmConformance, NanAndInfinityMeetOnlyKeptEntries) {
   expect_reference(c, {}, 0, 40);
 }
 
-// Canonical layouts are tested through dynamic products, integers in int8_conformance_test.cpp.
+// Values in the order of arrival are tested through dynamic products, integers in int8_conformance_test.cpp.
 std::vector<const KernelInfo*> block_rows() {
   std::vector<const KernelInfo*> rows;
   for (const KernelInfo& kernel : spmm_kernels())
-    if (kernel.pattern == PatternKind::kBlock && kernel.layout != PackedLayout::kCanonical && kernel.y == DType::kF32)
+    if (kernel.pattern == PatternKind::kBlock && !is_arrival(kernel.layout) && kernel.y == DType::kF32)
       rows.push_back(&kernel);
   return rows;
 }

@@ -4,6 +4,7 @@
 
 #include "kernels/kernel_info.hpp"
 #include "kernels/spmm_amx/table.hpp"
+#include "kernels/spmm_arrival/table.hpp"
 #include "kernels/spmm_bf16/table.hpp"
 #include "kernels/spmm_f32/table.hpp"
 #include "kernels/spmm_f64/table.hpp"
@@ -15,8 +16,9 @@ namespace espalier::kernels {
 std::span<const KernelInfo> spmm_kernels() {
   static const std::vector<KernelInfo> rows = [] {
     std::vector<KernelInfo> all;
-    for (const std::span<const KernelInfo> family : {spmm_f32_kernels(), spmm_f64_kernels(), spmm_bf16_kernels(),
-                                                     spmm_int8_kernels(), spmm_nm_kernels(), spmm_amx_kernels()})
+    for (const std::span<const KernelInfo> family :
+         {spmm_f32_kernels(), spmm_f64_kernels(), spmm_bf16_kernels(), spmm_int8_kernels(), spmm_nm_kernels(),
+          spmm_amx_kernels(), spmm_arrival_kernels()})
       all.insert(all.end(), family.begin(), family.end());
     return all;
   }();

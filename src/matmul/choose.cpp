@@ -101,9 +101,10 @@ Result<Choice> choose_by_name(const PatternFacts& facts, const MatmulOptions& op
 std::vector<const KernelInfo*> narrower_kernels(const KernelInfo& kernel) {
   std::vector<const KernelInfo*> narrower;
   for (const KernelInfo& other : kernels::spmm_kernels()) {
-    // Strips do not depend on how many columns a kernel takes at a time.
-    const bool same_step = kernel.layout == PackedLayout::kStrips ? kernel.block_cols_step % other.block_cols_step == 0
-                                                                  : kernel.block_cols_step == other.block_cols_step;
+    // Strips and values where they are do not depend on how many columns a kernel takes at a time.
+    const bool any_step = kernel.layout == PackedLayout::kStrips || kernels::is_arrival(kernel.layout);
+    const bool same_step = any_step ? kernel.block_cols_step % other.block_cols_step == 0
+                                    : kernel.block_cols_step == other.block_cols_step;
     const bool same_weights = other.isa == kernel.isa && other.needs == kernel.needs &&
                               other.weights == kernel.weights && other.x == kernel.x && other.y == kernel.y &&
                               other.pattern == kernel.pattern && other.layout == kernel.layout && same_step &&

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <espalier/matmul.hpp>
+#include <espalier/dynamic.hpp>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -52,34 +52,105 @@ struct Arrival {
   }
 };
 
-class DynamicOnIsa : public testing::TestWithParam<Isa> {};
+struct Where {
+  Isa isa;
+  DType type;
+};
 
-TEST_P(DynamicOnIsa, MatchesTheReference) {
-  if (GetParam() > best_isa(machine_features())) GTEST_SKIP() << "this machine lacks " << to_string(GetParam());
-  for (const Block block :
-       {Block{4, 4}, Block{8, 8}, Block{16, 16}, Block{32, 32}, Block{6, 6}, Block{1, 1}, Block{16, 8}})
-    for (const std::int64_t n : {1, 20, 64, 100}) {
-      const Arrival a(96, 192, block, 0.2, 7);
-      ASSERT_TRUE(validate(a.matrix));
-      auto plan =
-          plan_dynamic_matmul({.m = 96, .k = 192, .n = n, .block = block, .max_density = 0.5, .isa = GetParam()});
-      ASSERT_TRUE(plan.has_value()) << plan.error().message;
-      Tensor x(DType::kF32, {192, n}), y(DType::kF32, {96, n});
-      for (std::size_t i = 0; i < x.values<float>().size(); ++i) x.values<float>()[i] = std::sin(static_cast<float>(i));
-      for (const int threads : {1, 3}) {
-        const Status status = plan->run({a.rows, a.cols}, a.values, x, y, *make_thread_pool(threads));
-        ASSERT_TRUE(status.has_value()) << status.error().message;
-        const Tensor expected = kernels::reference_spmm(a.matrix, x);
-        for (std::size_t i = 0; i < y.values<float>().size(); ++i)
-          ASSERT_NEAR(expected.values<double>()[i], static_cast<double>(y.values<float>()[i]),
-                      4 * 200 * static_cast<double>(std::numeric_limits<float>::epsilon()))
-              << plan->kernel() << " block " << block.rows << "x" << block.cols << " n " << n << " element " << i;
-      }
-    }
+class DynamicOnIsa : public testing::TestWithParam<Where> {
+ protected:
+  void SetUp() override {
+    if (GetParam().isa > best_isa(machine_features()))
+      GTEST_SKIP() << "this machine lacks " << to_string(GetParam().isa);
+  }
+};
+
+Tensor waves(std::int64_t rows, std::int64_t cols, DType type) {
+  Tensor x(DType::kF32, {rows, cols});
+  for (std::size_t i = 0; i < x.values<float>().size(); ++i) x.values<float>()[i] = std::sin(static_cast<float>(i));
+  return x.cast(type);
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, DynamicOnIsa, testing::Values(Isa::kScalar, Isa::kAvx2, Isa::kAvx512),
-                         [](const auto& param) { return std::string(to_string(param.param)); });
+// Products of two f32 or bf16 of at most 1, up to 200 of them, summed in f32; Y in bf16 adds its own rounding.
+void expect_near(const Tensor& expected, const Tensor& y, const std::string& what) {
+  const Tensor got = y.cast(DType::kF64);
+  const double eps = static_cast<double>(std::numeric_limits<float>::epsilon());
+  for (std::size_t i = 0; i < got.values<double>().size(); ++i) {
+    const double want = expected.values<double>()[i];
+    const double rounding = y.dtype() == DType::kBf16 ? std::abs(want) / 256 : 0;
+    ASSERT_NEAR(want, got.values<double>()[i], 4 * 200 * eps + rounding) << what << " element " << i;
+  }
+}
+
+TEST_P(DynamicOnIsa, MatchesTheReferenceForwardAndTransposed) {
+  const auto [isa, type] = GetParam();
+  for (const Block block : {Block{4, 4}, Block{8, 8}, Block{16, 16}, Block{32, 32}, Block{6, 6}, Block{1, 1},
+                            Block{16, 8}, Block{4, 1}, Block{2, 3}, Block{1, 8}, Block{3, 32}})
+    for (const std::int64_t n : {1, 3, 20, 64, 100, 129})
+      for (const DType y_type : {DType::kF32, DType::kBf16}) {
+        Arrival a(96, 192, block, 0.2, 7);
+        const Tensor values = Tensor::view(DType::kF32, {static_cast<std::int64_t>(a.values.size())},
+                                           static_cast<const void*>(a.values.data()))
+                                  .cast(type);
+        a.matrix.values = a.matrix.values.cast(type).cast(DType::kF32);
+        auto plan = plan_dynamic_matmul({.m = 96,
+                                         .k = 192,
+                                         .n = n,
+                                         .block = block,
+                                         .max_density = 0.5,
+                                         .type = type,
+                                         .y = y_type,
+                                         .transposed = true,
+                                         .isa = isa});
+        ASSERT_TRUE(plan.has_value()) << plan.error().message;
+        const Tensor x = waves(192, n, type), dy = waves(96, n, type);
+        Tensor y(y_type, {96, n}), dx(y_type, {192, n});
+        const Tensor expected = kernels::reference_spmm(a.matrix, x.cast(DType::kF32));
+        const Tensor expected_dx = kernels::reference_spmm(transpose(a.matrix), dy.cast(DType::kF32));
+        for (const int threads : {1, 3}) {
+          const auto pool = make_thread_pool(threads);
+          const Status forward = plan->run({a.rows, a.cols}, values, x, y, *pool);
+          ASSERT_TRUE(forward.has_value()) << forward.error().message;
+          const Status backward = plan->run_transposed({a.rows, a.cols}, values, dy, dx, *pool);
+          ASSERT_TRUE(backward.has_value()) << backward.error().message;
+          const std::string what = " block " + std::to_string(block.rows) + "x" + std::to_string(block.cols) + " n " +
+                                   std::to_string(n) + " threads " + std::to_string(threads);
+          expect_near(expected, y, plan->kernel() + what);
+          expect_near(expected_dx, dx, plan->transposed_kernel() + what);
+          if (HasFatalFailure()) return;
+        }
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, DynamicOnIsa,
+                         testing::Values(Where{Isa::kScalar, DType::kF32}, Where{Isa::kAvx2, DType::kF32},
+                                         Where{Isa::kAvx512, DType::kF32}, Where{Isa::kScalar, DType::kBf16},
+                                         Where{Isa::kAvx2, DType::kBf16}, Where{Isa::kAvx512, DType::kBf16}),
+                         [](const auto& param) {
+                           return std::string(to_string(param.param.isa)) + "_" +
+                                  std::string(to_string(param.param.type));
+                         });
+
+// Each exact width has a kernel of its own where there are vectors.
+TEST(DynamicMatmul, TakesTheKernelOfItsWidth) {
+  if (best_isa(machine_features()) < Isa::kAvx512) GTEST_SKIP() << "this machine lacks avx512";
+  const auto plan = plan_dynamic_matmul({.m = 512, .k = 512, .n = 64, .isa = Isa::kAvx512});
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_EQ(plan->kernel(), "spmm_f32_any4x16_4x4v_avx512");
+  EXPECT_EQ(plan->transposed_kernel(), "");
+}
+
+TEST(DynamicMatmul, AnEmptyPatternGivesZeros) {
+  auto plan = plan_dynamic_matmul({.m = 32, .k = 48, .n = 5, .transposed = true});
+  ASSERT_TRUE(plan.has_value());
+  Tensor y(DType::kF32, {32, 5}), dx(DType::kF32, {48, 5});
+  std::fill(y.values<float>().begin(), y.values<float>().end(), 7.0F);
+  std::fill(dx.values<float>().begin(), dx.values<float>().end(), 7.0F);
+  ASSERT_TRUE(plan->run({}, {}, waves(48, 5, DType::kF32), y).has_value());
+  ASSERT_TRUE(plan->run_transposed({}, {}, waves(32, 5, DType::kF32), dx).has_value());
+  EXPECT_THAT(y.values<float>(), testing::Each(0.0F));
+  EXPECT_THAT(dx.values<float>(), testing::Each(0.0F));
+}
 
 TEST(DynamicMatmul, SaysWhatDoesNotFit) {
   auto plan = plan_dynamic_matmul({.m = 32, .k = 32, .n = 4, .block = {8, 8}, .max_density = 0.25});
@@ -99,6 +170,13 @@ TEST(DynamicMatmul, SaysWhatDoesNotFit) {
   EXPECT_THAT(message({2, 1, 2}, {3, 3, 3}, 192), HasSubstr("two blocks are at (2, 3), expected one"));
   EXPECT_THAT(message({0, 1}, {0}, 128), HasSubstr("2 rows but 1 columns"));
   EXPECT_THAT(message({0}, {0}, 63), HasSubstr("63 values for 1 blocks of 8 x 8, expected 64"));
+  const std::vector<std::int32_t> one{0};
+  EXPECT_THAT(plan->run({one, one}, std::vector<bf16>(64), x, y).error().message,
+              HasSubstr("the values are bf16, planned for f32"));
+  EXPECT_THAT(plan->run({one, one}, {nullptr, 64, DType::kF32}, x, y).error().message,
+              HasSubstr("the values are NULL"));
+  EXPECT_THAT(plan->run_transposed({one, one}, std::vector<float>(64), x, y).error().message,
+              HasSubstr("needs a plan made with DynamicMatmulOptions::transposed"));
   EXPECT_TRUE(plan->run({{}, {}}, {}, x, y).has_value());
 }
 
@@ -108,6 +186,20 @@ TEST(DynamicMatmul, OptionsThatDoNotFit) {
   EXPECT_THAT(message({.m = 32, .k = 32, .block = {0, 8}}), HasSubstr("the block is 0 x 8, expected at least 1 x 1"));
   EXPECT_THAT(message({.m = 32, .k = 32, .block = {8, 8}, .max_density = 0}), HasSubstr("max_density is 0"));
   EXPECT_THAT(message({.m = -1}), HasSubstr("m, k, n are -1, 0, 1"));
+  EXPECT_THAT(message({.m = 32, .k = 32, .type = DType::kI8}), HasSubstr("values and X are i8, Y is f32"));
+}
+
+TEST(DynamicMatmul, ErrorsOfTheTransposeNameBlocksOfW) {
+  auto plan = plan_dynamic_matmul({.m = 32, .k = 64, .n = 4, .block = {8, 8}, .max_density = 1, .transposed = true});
+  ASSERT_TRUE(plan.has_value());
+  const Tensor dy(DType::kF32, {32, 4});
+  Tensor dx(DType::kF32, {64, 4});
+  const std::vector<std::int32_t> rows{3, 1, 3}, cols{7, 0, 7}, far{8, 0, 1};
+  const std::vector<float> values(192);
+  EXPECT_THAT(plan->run_transposed({rows, cols}, values, dy, dx).error().message,
+              HasSubstr("two blocks are at (3, 7), expected one"));
+  EXPECT_THAT(plan->run_transposed({rows, far}, values, dy, dx).error().message,
+              HasSubstr("block 0 is at (3, 8), expected rows below 4 and columns below 8"));
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <espalier/dynamic.hpp>
 #include <espalier/mask.hpp>
-#include <espalier/matmul.hpp>
 #include <espalier/peers.hpp>
 #include <limits>
 #include <numeric>
@@ -106,7 +106,7 @@ Result<Setup> draw(const SpmmBenchOptions& options) {
 // Blocks in a random order, as a caller's router would send them.
 struct Arrivals {
   std::vector<std::int32_t> rows, cols;
-  std::vector<float> values;
+  Tensor values;
 };
 Arrivals shuffled(const BlockSparse& w, std::uint64_t seed) {
   const auto count = static_cast<std::size_t>(w.kept_blocks());
@@ -115,14 +115,15 @@ Arrivals shuffled(const BlockSparse& w, std::uint64_t seed) {
   std::shuffle(order.begin(), order.end(), std::mt19937_64(seed));
   const auto size = static_cast<std::size_t>(w.block.rows * w.block.cols);
   Arrivals arrivals{std::vector<std::int32_t>(count), std::vector<std::int32_t>(count),
-                    std::vector<float>(count * size)};
+                    Tensor(w.values.dtype(), {static_cast<std::int64_t>(count * size)})};
+  const std::size_t bytes = size * size_of(w.values.dtype());
   for (std::int64_t row = 0; row < w.block_rows(); ++row)
     for (std::int64_t u = w.row_starts[row]; u < w.row_starts[row + 1]; ++u) {
       const std::size_t at = order[static_cast<std::size_t>(u)];
       arrivals.rows[at] = static_cast<std::int32_t>(row);
       arrivals.cols[at] = static_cast<std::int32_t>(w.block_cols[u]);
-      std::copy_n(w.values.values<float>().data() + static_cast<std::size_t>(u) * size, size,
-                  arrivals.values.data() + at * size);
+      std::memcpy(static_cast<std::byte*>(arrivals.values.raw()) + at * bytes,
+                  static_cast<const std::byte*>(w.values.raw()) + static_cast<std::size_t>(u) * bytes, bytes);
     }
   return arrivals;
 }
@@ -286,8 +287,9 @@ Result<Racer> dynamic_racer(const SpmmBenchOptions& options, Setup& setup, Execu
   if (w == nullptr)
     return fail(ErrorCode::kUnsupported, "spmm: mode dynamic needs a pattern block:RxC, got {}",
                 to_string(options.pattern));
-  if (options.dtype != DType::kF32)
-    return fail(ErrorCode::kUnsupported, "spmm: mode dynamic computes in f32 only, got {}", to_string(options.dtype));
+  if (!is_float(options.dtype))
+    return fail(ErrorCode::kUnsupported, "spmm: mode dynamic computes in f32 or bf16, got {}",
+                to_string(options.dtype));
   ESPALIER_ASSIGN(
       DynamicMatmulPlan plan,
       plan_dynamic_matmul({.m = setup.m,
@@ -296,19 +298,21 @@ Result<Racer> dynamic_racer(const SpmmBenchOptions& options, Setup& setup, Execu
                            .block = w->block,
                            .max_density = std::min(1.0, static_cast<double>(w->kept_blocks() + 1) /
                                                             static_cast<double>(w->block_rows() * w->block_columns())),
+                           .type = options.dtype,
                            .threads = options.threads,
                            .isa = options.isa}));
   report.kernel = plan.kernel();
-  auto arrivals = std::make_shared<Arrivals>(shuffled(*w, options.seed));
-  return Racer{
-      {"espalier", "",
-       [plan, arrivals, &setup, &executor]() mutable {
-         static_cast<void>(
-             plan.run({arrivals->rows, arrivals->cols}, arrivals->values, setup.x, setup.y, executor).has_value());
-       }},
-      {},
-      {},
-      0};
+  // Each call brings other arrays in another order, all of the same matrix, so that every result can be checked.
+  auto arrivals = std::make_shared<std::vector<Arrivals>>();
+  for (std::uint64_t i = 0; i < 4; ++i) arrivals->push_back(shuffled(*w, options.seed + i));
+  return Racer{{"espalier", "",
+                [plan, arrivals, turn = std::size_t{0}, &setup, &executor]() mutable {
+                  const Arrivals& now = (*arrivals)[turn++ % arrivals->size()];
+                  static_cast<void>(plan.run({now.rows, now.cols}, now.values, setup.x, setup.y, executor).has_value());
+                }},
+               {},
+               {},
+               0};
 }
 
 }  // namespace

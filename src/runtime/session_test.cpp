@@ -9,7 +9,7 @@
 #include <fstream>
 #include <memory>
 
-#include "runtime/count_allocations.hpp"
+#include "base/testing/count_allocations.hpp"
 #include "runtime/small_network.hpp"
 
 namespace espalier {
@@ -219,9 +219,9 @@ TEST(Session, EveryInstructionSetAgrees) {
 }
 
 TEST(CountAllocations, Counts) {
-  start_counting_allocations();
+  base_test::start_counting_allocations();
   const auto one = std::make_unique<int>(1);
-  EXPECT_EQ(stop_counting_allocations(), 1);
+  EXPECT_EQ(base_test::stop_counting_allocations(), 1);
 }
 
 TEST(Session, AllocatesNothingOnceWarm) {
@@ -236,9 +236,9 @@ TEST(Session, AllocatesNothingOnceWarm) {
   auto outputs = session.run(inputs);
   ASSERT_TRUE(outputs) << outputs.error().message;
   ASSERT_TRUE(session.run(inputs, *outputs));
-  start_counting_allocations();
+  base_test::start_counting_allocations();
   const Status status = session.run(inputs, *outputs);
-  const int allocations = stop_counting_allocations();
+  const int allocations = base_test::stop_counting_allocations();
   ASSERT_TRUE(status) << status.error().message;
   EXPECT_EQ(allocations, 0);
 }

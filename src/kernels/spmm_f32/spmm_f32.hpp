@@ -72,36 +72,4 @@ void spmv_f32_blk8x1_8x1_avx512(const SpmmArgs& args);
 void spmv_f32_blk16x4_16x1_avx512(const SpmmArgs& args);
 void spmv_f32_blk16x1_16x1_avx512(const SpmmArgs& args);
 
-// Weights in the caller's own order (PackedLayout::kCanonical).
-void spmm_f32_any4x4_4x2v_scalar(const SpmmArgs& args);
-void spmm_f32_any4x8_4x2v_scalar(const SpmmArgs& args);
-void spmm_f32_any4x16_4x2v_scalar(const SpmmArgs& args);
-void spmm_f32_any4x32_4x2v_scalar(const SpmmArgs& args);
-void spmm_f32_any4x4_4x1v_scalar(const SpmmArgs& args);
-void spmm_f32_any4x8_4x1v_scalar(const SpmmArgs& args);
-void spmm_f32_any4x16_4x1v_scalar(const SpmmArgs& args);
-void spmm_f32_any4x32_4x1v_scalar(const SpmmArgs& args);
-void spmm_f32_any1x1_1x4v_scalar(const SpmmArgs& args);
-void spmm_f32_any1x1_1x1v_scalar(const SpmmArgs& args);
-void spmm_f32_any4x4_4x2v_avx2(const SpmmArgs& args);
-void spmm_f32_any4x8_4x2v_avx2(const SpmmArgs& args);
-void spmm_f32_any4x16_4x2v_avx2(const SpmmArgs& args);
-void spmm_f32_any4x32_4x2v_avx2(const SpmmArgs& args);
-void spmm_f32_any4x4_4x1v_avx2(const SpmmArgs& args);
-void spmm_f32_any4x8_4x1v_avx2(const SpmmArgs& args);
-void spmm_f32_any4x16_4x1v_avx2(const SpmmArgs& args);
-void spmm_f32_any4x32_4x1v_avx2(const SpmmArgs& args);
-void spmm_f32_any1x1_1x8v_avx2(const SpmmArgs& args);
-void spmm_f32_any1x1_1x1v_avx2(const SpmmArgs& args);
-void spmm_f32_any4x4_4x4v_avx512(const SpmmArgs& args);
-void spmm_f32_any4x4_4x1v_avx512(const SpmmArgs& args);
-void spmm_f32_any8x8_8x2v_avx512(const SpmmArgs& args);
-void spmm_f32_any8x16_8x2v_avx512(const SpmmArgs& args);
-void spmm_f32_any8x32_8x2v_avx512(const SpmmArgs& args);
-void spmm_f32_any8x8_8x1v_avx512(const SpmmArgs& args);
-void spmm_f32_any8x16_8x1v_avx512(const SpmmArgs& args);
-void spmm_f32_any8x32_8x1v_avx512(const SpmmArgs& args);
-void spmm_f32_any1x1_1x8v_avx512(const SpmmArgs& args);
-void spmm_f32_any1x1_1x1v_avx512(const SpmmArgs& args);
-
 }  // namespace espalier::kernels

@@ -41,15 +41,4 @@ void spmv_f32_blk8x1_8x1_avx512(const SpmmArgs& args) { run_vector_strips<Single
 void spmv_f32_blk16x4_16x1_avx512(const SpmmArgs& args) { run_vector_strips<D, 1, 4>(args); }
 void spmv_f32_blk16x1_16x1_avx512(const SpmmArgs& args) { run_vector_strips<D, 1, 1>(args); }
 
-void spmm_f32_any4x4_4x4v_avx512(const SpmmArgs& args) { run_canonical<D, 4, 4, 4>(args); }
-void spmm_f32_any4x4_4x1v_avx512(const SpmmArgs& args) { run_canonical<D, 4, 1, 4>(args); }
-void spmm_f32_any8x8_8x2v_avx512(const SpmmArgs& args) { run_canonical<D, 8, 2, 8>(args); }
-void spmm_f32_any8x16_8x2v_avx512(const SpmmArgs& args) { run_canonical<D, 8, 2, 16>(args); }
-void spmm_f32_any8x32_8x2v_avx512(const SpmmArgs& args) { run_canonical<D, 8, 2, 32>(args); }
-void spmm_f32_any8x8_8x1v_avx512(const SpmmArgs& args) { run_canonical<D, 8, 1, 8>(args); }
-void spmm_f32_any8x16_8x1v_avx512(const SpmmArgs& args) { run_canonical<D, 8, 1, 16>(args); }
-void spmm_f32_any8x32_8x1v_avx512(const SpmmArgs& args) { run_canonical<D, 8, 1, 32>(args); }
-void spmm_f32_any1x1_1x8v_avx512(const SpmmArgs& args) { run_canonical<D, 1, 8, 0>(args); }
-void spmm_f32_any1x1_1x1v_avx512(const SpmmArgs& args) { run_canonical<D, 1, 1, 0>(args); }
-
 }  // namespace espalier::kernels

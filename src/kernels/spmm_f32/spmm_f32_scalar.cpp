@@ -30,15 +30,4 @@ void spmv_f32_blk8x1_8x1_scalar(const SpmmArgs& args) { run_vector_strips<D, 2, 
 void spmv_f32_blk16x4_16x1_scalar(const SpmmArgs& args) { run_vector_strips<D, 4, 4>(args); }
 void spmv_f32_blk16x1_16x1_scalar(const SpmmArgs& args) { run_vector_strips<D, 4, 1>(args); }
 
-void spmm_f32_any4x4_4x2v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 2, 4>(args); }
-void spmm_f32_any4x8_4x2v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 2, 8>(args); }
-void spmm_f32_any4x16_4x2v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 2, 16>(args); }
-void spmm_f32_any4x32_4x2v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 2, 32>(args); }
-void spmm_f32_any4x4_4x1v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 1, 4>(args); }
-void spmm_f32_any4x8_4x1v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 1, 8>(args); }
-void spmm_f32_any4x16_4x1v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 1, 16>(args); }
-void spmm_f32_any4x32_4x1v_scalar(const SpmmArgs& args) { run_canonical<D, 4, 1, 32>(args); }
-void spmm_f32_any1x1_1x4v_scalar(const SpmmArgs& args) { run_canonical<D, 1, 4, 0>(args); }
-void spmm_f32_any1x1_1x1v_scalar(const SpmmArgs& args) { run_canonical<D, 1, 1, 0>(args); }
-
 }  // namespace espalier::kernels

@@ -52,31 +52,6 @@ template <typename D, int R, int N, int Step>
   }
 }
 
-// The same for R rows of a block in the caller's own layout, row-major with rows `Cols` apart (0: `columns` apart).
-template <typename D, int R, int N, int Cols>
-[[gnu::always_inline]] inline void add_canonical_block(typename D::Lanes::Reg (&acc)[R][N],
-                                                       const typename D::Lanes::Element* w,
-                                                       const typename D::Lanes::Element* x, std::int32_t columns,
-                                                       std::int64_t x_row) {
-  constexpr int kStep = Cols == 0 ? 1 : 4;
-  const std::int32_t row = Cols == 0 ? columns : Cols;
-  for (std::int32_t column = 0; column < row; column += kStep) {
-#pragma GCC unroll 4
-    for (int step = 0; step < kStep; ++step) {
-      typename D::Operand xs[N];
-#pragma GCC unroll 8
-      for (int v = 0; v < N; ++v) xs[v] = D::load(x + v * D::Lanes::kLanes);
-#pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) {
-        const typename D::Operand weight = D::broadcast(w + r * row + column + step);
-#pragma GCC unroll 8
-        for (int v = 0; v < N; ++v) acc[r][v] = D::multiply_add(weight, xs[v], acc[r][v]);
-      }
-      x += x_row;
-    }
-  }
-}
-
 // One strip by one panel, from the sums to Y; Blocks adds the kept blocks of the strip to its accumulators.
 template <typename V, int R, int N, typename Blocks>
 [[gnu::always_inline]] inline void run_tile(const SpmmArgs& args, const TileFinish<V>& finish, std::int64_t strip,
@@ -177,25 +152,6 @@ inline void run_strips(const SpmmArgs& args) {
           prefetch_weights(w, block_values);
           add_block<D, R, N, Step>(acc, w, x + args.columns[unit] * x_row, args.block_cols, x_row);
         }
-      });
-}
-
-// PackedLayout::kCanonical: blocks Cols wide (0: any), found through `order`.
-template <typename D, int R, int N, int Cols>
-inline void run_canonical(const SpmmArgs& args) {
-  using V = typename D::Lanes;
-  const std::int64_t strips_per_block = args.block_rows / R;
-  const std::int64_t strip_values = static_cast<std::int64_t>(args.block_cols) * R;
-  const std::int64_t x_row = args.x_row_stride / static_cast<std::int64_t>(sizeof(typename V::Element));
-  walk_strips<V, R, N>(
-      args, [&](typename V::Reg(&acc)[R][N], std::int64_t strip,
-                const typename D::Lanes::Element* x) __attribute__((always_inline)) {
-        const std::int64_t block_row = strip / strips_per_block;
-        const typename D::Lanes::Element* const values =
-            static_cast<const typename D::Lanes::Element*>(args.values) + strip % strips_per_block * strip_values;
-        for (std::int64_t unit = args.starts[block_row]; unit < args.starts[block_row + 1]; ++unit)
-          add_canonical_block<D, R, N, Cols>(acc, values + args.order[unit] * strips_per_block * strip_values,
-                                             x + args.columns[unit] * x_row, args.block_cols, x_row);
       });
 }
 

@@ -34,13 +34,6 @@ constexpr KernelInfo slices(std::string_view name, Isa isa, int cols, SpmmFn run
   return row;
 }
 
-constexpr KernelInfo canonical(std::string_view name, Isa isa, int cols_of_block, int rows, int cols, SpmmFn run) {
-  KernelInfo row = tile(name, isa, rows, cols, run);
-  row.block_cols_step = cols_of_block;
-  row.layout = PackedLayout::kCanonical;
-  return row;
-}
-
 constexpr KernelInfo vector(std::string_view name, Isa isa, int step, int rows, SpmmFn run) {
   return {.name = name,
           .op = Op::kSpmv,
@@ -120,36 +113,6 @@ constexpr KernelInfo kRows[] = {
     vector("spmv_f32_blk8x1_8x1_avx512", kAvx512, 1, 8, spmv_f32_blk8x1_8x1_avx512),
     vector("spmv_f32_blk16x4_16x1_avx512", kAvx512, 4, 16, spmv_f32_blk16x4_16x1_avx512),
     vector("spmv_f32_blk16x1_16x1_avx512", kAvx512, 1, 16, spmv_f32_blk16x1_16x1_avx512),
-    canonical("spmm_f32_any4x4_4x2v_scalar", kScalar, 4, 4, 8, spmm_f32_any4x4_4x2v_scalar),
-    canonical("spmm_f32_any4x8_4x2v_scalar", kScalar, 8, 4, 8, spmm_f32_any4x8_4x2v_scalar),
-    canonical("spmm_f32_any4x16_4x2v_scalar", kScalar, 16, 4, 8, spmm_f32_any4x16_4x2v_scalar),
-    canonical("spmm_f32_any4x32_4x2v_scalar", kScalar, 32, 4, 8, spmm_f32_any4x32_4x2v_scalar),
-    canonical("spmm_f32_any4x4_4x1v_scalar", kScalar, 4, 4, 4, spmm_f32_any4x4_4x1v_scalar),
-    canonical("spmm_f32_any4x8_4x1v_scalar", kScalar, 8, 4, 4, spmm_f32_any4x8_4x1v_scalar),
-    canonical("spmm_f32_any4x16_4x1v_scalar", kScalar, 16, 4, 4, spmm_f32_any4x16_4x1v_scalar),
-    canonical("spmm_f32_any4x32_4x1v_scalar", kScalar, 32, 4, 4, spmm_f32_any4x32_4x1v_scalar),
-    canonical("spmm_f32_any1x1_1x4v_scalar", kScalar, 1, 1, 16, spmm_f32_any1x1_1x4v_scalar),
-    canonical("spmm_f32_any1x1_1x1v_scalar", kScalar, 1, 1, 4, spmm_f32_any1x1_1x1v_scalar),
-    canonical("spmm_f32_any4x4_4x2v_avx2", kAvx2, 4, 4, 16, spmm_f32_any4x4_4x2v_avx2),
-    canonical("spmm_f32_any4x8_4x2v_avx2", kAvx2, 8, 4, 16, spmm_f32_any4x8_4x2v_avx2),
-    canonical("spmm_f32_any4x16_4x2v_avx2", kAvx2, 16, 4, 16, spmm_f32_any4x16_4x2v_avx2),
-    canonical("spmm_f32_any4x32_4x2v_avx2", kAvx2, 32, 4, 16, spmm_f32_any4x32_4x2v_avx2),
-    canonical("spmm_f32_any4x4_4x1v_avx2", kAvx2, 4, 4, 8, spmm_f32_any4x4_4x1v_avx2),
-    canonical("spmm_f32_any4x8_4x1v_avx2", kAvx2, 8, 4, 8, spmm_f32_any4x8_4x1v_avx2),
-    canonical("spmm_f32_any4x16_4x1v_avx2", kAvx2, 16, 4, 8, spmm_f32_any4x16_4x1v_avx2),
-    canonical("spmm_f32_any4x32_4x1v_avx2", kAvx2, 32, 4, 8, spmm_f32_any4x32_4x1v_avx2),
-    canonical("spmm_f32_any1x1_1x8v_avx2", kAvx2, 1, 1, 64, spmm_f32_any1x1_1x8v_avx2),
-    canonical("spmm_f32_any1x1_1x1v_avx2", kAvx2, 1, 1, 8, spmm_f32_any1x1_1x1v_avx2),
-    canonical("spmm_f32_any4x4_4x4v_avx512", kAvx512, 4, 4, 64, spmm_f32_any4x4_4x4v_avx512),
-    canonical("spmm_f32_any4x4_4x1v_avx512", kAvx512, 4, 4, 16, spmm_f32_any4x4_4x1v_avx512),
-    canonical("spmm_f32_any8x8_8x2v_avx512", kAvx512, 8, 8, 32, spmm_f32_any8x8_8x2v_avx512),
-    canonical("spmm_f32_any8x16_8x2v_avx512", kAvx512, 16, 8, 32, spmm_f32_any8x16_8x2v_avx512),
-    canonical("spmm_f32_any8x32_8x2v_avx512", kAvx512, 32, 8, 32, spmm_f32_any8x32_8x2v_avx512),
-    canonical("spmm_f32_any8x8_8x1v_avx512", kAvx512, 8, 8, 16, spmm_f32_any8x8_8x1v_avx512),
-    canonical("spmm_f32_any8x16_8x1v_avx512", kAvx512, 16, 8, 16, spmm_f32_any8x16_8x1v_avx512),
-    canonical("spmm_f32_any8x32_8x1v_avx512", kAvx512, 32, 8, 16, spmm_f32_any8x32_8x1v_avx512),
-    canonical("spmm_f32_any1x1_1x8v_avx512", kAvx512, 1, 1, 128, spmm_f32_any1x1_1x8v_avx512),
-    canonical("spmm_f32_any1x1_1x1v_avx512", kAvx512, 1, 1, 16, spmm_f32_any1x1_1x1v_avx512),
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 /* A program of a user of the C API: plans a small product, runs it on the library's threads and on its own, and looks
  * at errors. */
+#include <espalier/dynamic.h>
 #include <espalier/espalier.h>
 #include <math.h>
 #include <stdio.h>
@@ -85,6 +86,34 @@ int main(void) {
   CHECK(strstr(esp_last_error(), "dw holds 7 values, the pattern keeps 8") != NULL);
   CHECK(esp_sampled_run(sampled, &in, NULL, dw, 8, NULL) == ESP_INVALID_ARGUMENT);
   esp_sampled_plan_free(sampled);
+
+  /* A pattern of its own: blocks (1, 0) and (0, 1) of 2 x 2, in this order. */
+  const int32_t arrival_rows[] = {1, 0}, arrival_cols[] = {0, 1};
+  const float arrival_values[] = {1, 0, 0, 1, 2, 0, 0, 2}, arrival_x[] = {1, 2, 3, 4};
+  float arrival_y[4];
+  esp_dynamic_options dynamic_options = ESP_DYNAMIC_OPTIONS_INIT;
+  dynamic_options.m = dynamic_options.k = 4;
+  dynamic_options.block_rows = dynamic_options.block_cols = 2;
+  dynamic_options.max_density = 0.5;
+  dynamic_options.transposed = 1;
+  esp_dynamic_plan* dynamic_plan = NULL;
+  CHECK(esp_plan_dynamic(&dynamic_options, &dynamic_plan) == ESP_OK);
+  CHECK(esp_dynamic_capacity(dynamic_plan) == 2);
+  esp_arrival arrival = ESP_ARRIVAL_INIT;
+  arrival.count = 2;
+  arrival.rows = arrival_rows;
+  arrival.cols = arrival_cols;
+  arrival.values = arrival_values;
+  arrival.value_count = 8;
+  const esp_matrix dynamic_x = {(float*)arrival_x, 4, 1, 1}, dynamic_y = {arrival_y, 4, 1, 1};
+  CHECK(esp_dynamic_run(dynamic_plan, &arrival, &dynamic_x, &dynamic_y, NULL) == ESP_OK);
+  CHECK(arrival_y[0] == 6.0f && arrival_y[1] == 8.0f && arrival_y[2] == 1.0f && arrival_y[3] == 2.0f);
+  CHECK(esp_dynamic_run_transposed(dynamic_plan, &arrival, &dynamic_x, &dynamic_y, NULL) == ESP_OK);
+  CHECK(arrival_y[0] == 3.0f && arrival_y[1] == 4.0f && arrival_y[2] == 2.0f && arrival_y[3] == 4.0f);
+  arrival.count = 3;
+  CHECK(esp_dynamic_run(dynamic_plan, &arrival, &dynamic_x, &dynamic_y, NULL) == ESP_INVALID_ARGUMENT);
+  CHECK(strstr(esp_last_error(), "8 values for 3 blocks of 2 x 2, expected 12") != NULL);
+  esp_dynamic_plan_free(dynamic_plan);
 
   w.block_rows = 0;
   CHECK(esp_plan_matmul(&w, NULL, &plan) == ESP_INVALID_ARGUMENT && plan == NULL);

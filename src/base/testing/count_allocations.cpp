@@ -1,5 +1,5 @@
 // The global operators new and delete, counted. A file by itself, so that no caller inlines them.
-#include "runtime/count_allocations.hpp"
+#include "base/testing/count_allocations.hpp"
 
 #include <atomic>
 #include <cstdlib>
@@ -23,7 +23,7 @@ void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
-namespace espalier::runtime_test {
+namespace espalier::base_test {
 
 void start_counting_allocations() {
   allocations = 0;
@@ -35,4 +35,4 @@ int stop_counting_allocations() {
   return allocations;
 }
 
-}  // namespace espalier::runtime_test
+}  // namespace espalier::base_test
