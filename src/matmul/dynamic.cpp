@@ -95,6 +95,7 @@ Status DynamicMatmulPlan::Impl::run(Side& side, const DynamicPattern& pattern, c
   call.y = y.data;
   call.y_stride = (y.stride == 0 ? y.cols : y.stride) * static_cast<std::int64_t>(size_of(y.dtype));
   call.n = x.cols;
+  call.x_type = side.widens ? DType::kF32 : options.type;
   call.epilogue.storage = options.y == DType::kBf16 ? kernels::Storage::kBf16 : kernels::Storage::kF32;
   run_product(product, call, executor);
   return {};
