@@ -114,9 +114,9 @@ TEST(MeasureSpmm, SaysWhatDoesNotFit) {
   options.dynamic = true;
   EXPECT_THAT(measure_spmm(options).error().message,
               HasSubstr("mode dynamic needs a pattern block:RxC, got unstructured"));
-  options.dtype = DType::kBf16;
+  options.dtype = DType::kI8;
   options.pattern = Block{8, 8};
-  EXPECT_THAT(measure_spmm(options).error().message, HasSubstr("mode dynamic computes in f32 only, got bf16"));
+  EXPECT_THAT(measure_spmm(options).error().message, HasSubstr("mode dynamic computes in f32 or bf16, got i8"));
   options.dtype = DType::kI16;
   EXPECT_THAT(measure_spmm(options).error().message,
               HasSubstr("type i16 has no products, expected f32, f64, bf16, f16 or int8"));
