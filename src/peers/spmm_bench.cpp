@@ -58,6 +58,12 @@ Result<Matrix> encode(const Tensor& w, const Mask& mask, const Pattern& pattern)
 
 // Floats in (-1, 1), or all integers of a byte (but -128, so that W is symmetric).
 Tensor uniform(Shape shape, DType dtype, std::mt19937_64& random) {
+  if (dtype == DType::kF64) {  // with all of their bits: sums of f32 would be exact
+    Tensor tensor(DType::kF64, std::move(shape));
+    std::uniform_real_distribution<double> value(-1, 1);
+    for (double& v : tensor.values<double>()) v = value(random);
+    return tensor;
+  }
   Tensor tensor(DType::kF32, std::move(shape));
   std::uniform_real_distribution<float> value(-1, 1);
   for (float& v : tensor.values<float>()) {
