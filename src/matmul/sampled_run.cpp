@@ -23,10 +23,13 @@ std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + s
 // dY or X: `features` rows, or columns where the rows are tokens.
 class Operand {
  public:
-  Operand(const ConstMatrix& matrix, std::int64_t features, std::int64_t panel, const SampledPlan::Impl& plan)
+  // Kernels of panels read whole blocks: `block` features, of which the matrix may lack some at its edge.
+  Operand(const ConstMatrix& matrix, std::int64_t features, std::int64_t block, std::int64_t panel,
+          const SampledPlan::Impl& plan)
       : data_(static_cast<const std::byte*>(matrix.data)),
         stride_((matrix.stride == 0 ? matrix.cols : matrix.stride) * static_cast<std::int64_t>(size_of(matrix.dtype))),
         features_(features),
+        whole_blocks_(round_up(features, block)),
         panel_(panel),
         kernel_(*plan.kernel),
         tokens_(plan.options.order == DataOrder::kTokens),
@@ -40,7 +43,8 @@ class Operand {
     return panel_ != 0 ? steps * panel_ : round_up(steps, kernel_.lanes);
   }
   std::int64_t bytes(std::int64_t steps) const {
-    return in_place() ? 0 : (panel_ != 0 ? round_up(features_, panel_) / panel_ : features_) * stride(steps) * kFloat;
+    if (in_place()) return 0;
+    return (panel_ != 0 ? round_up(whole_blocks_, panel_) / panel_ : features_) * stride(steps) * kFloat;
   }
   const float* at(std::int64_t first_step) const { return reinterpret_cast<const float*>(data_ + first_step * kFloat); }
 
@@ -103,7 +107,7 @@ class Operand {
   }
 
   const std::byte* data_;
-  std::int64_t stride_, features_, panel_;
+  std::int64_t stride_, features_, whole_blocks_, panel_;
   const SddmmKernel& kernel_;
   bool tokens_, bf16_;
 };
@@ -140,8 +144,8 @@ void run_sampled(const SampledPlan::Impl& plan, const ConstMatrix& dy, const Con
                  Executor& executor) {
   const SddmmKernel& kernel = *plan.kernel;
   const bool panels = kernel.operands == SddmmOperands::kPanels;
-  const Operand left(dy, plan.rows, panels ? kernels::kDyPanel : 0, plan);
-  const Operand right(x, plan.cols, panels ? kernel.x_panel : 0, plan);
+  const Operand left(dy, plan.rows, plan.block.rows, panels ? kernels::kDyPanel : 0, plan);
+  const Operand right(x, plan.cols, plan.block.cols, panels ? kernel.x_panel : 0, plan);
   const std::int64_t n = plan.options.order == DataOrder::kTokens ? dy.rows : dy.cols;
   const std::int64_t workers = plan.value_count() * std::max<std::int64_t>(n, 1) >= kWorthThreads ? executor.size() : 1;
   const auto on_all = [&](auto&& task) {
