@@ -8,7 +8,8 @@ namespace espalier {
 namespace {
 
 double all_blocks(const DynamicMatmulOptions& options) {
-  return static_cast<double>((options.m / options.block.rows) * (options.k / options.block.cols));
+  const std::int64_t rows = options.m / options.block.rows, columns = options.k / options.block.cols;
+  return static_cast<double>(rows * columns);
 }
 
 bool f32_or_bf16(DType type) { return type == DType::kF32 || type == DType::kBf16; }
