@@ -9,7 +9,7 @@ namespace espalier::conv {
 
 // One image of rows x width split by parity. `phases` points at the even/even phase; odd columns go to + phase_stride,
 // odd rows to + 2 * phase_stride. Rows are padded with zeros up to `phase_pitch`; with `even_only` the odd ones are
-// left out. Each phase gets (rows + 1) / 2 rows, the missing one as zeros. 128 bytes behind the image may be read.
+// left out. Each phase gets (rows + 1) / 2 rows, the missing one as zeros.
 struct SplitArgs {
   const float* image = nullptr;
   std::int64_t rows = 0, width = 0, pitch = 0;

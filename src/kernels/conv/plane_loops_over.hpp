@@ -13,7 +13,7 @@ inline std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b
 inline std::int64_t most(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
 
 // Columns [from, to) of one row: even ones to `even`, odd ones to `odd` (nullptr: dropped); after the last column of
-// the row zeros up to `pitch`.
+// the row zeros up to `pitch`. Reads nothing else: what lies behind may be another task's.
 template <class V>
 void split_row(const SplitArgs& a, const float* row, std::int64_t from, std::int64_t to, float* even, float* odd) {
   if (from % 2 == 1) {
@@ -22,11 +22,13 @@ void split_row(const SplitArgs& a, const float* row, std::int64_t from, std::int
   }
   const std::int64_t evens = (to + 1) / 2, odds = to / 2;
   std::int64_t i = from / 2;
-  for (; i < evens; i += V::kWidth) {
-    const float* pair = row + 2 * i;
-    V::store_first(even + i, V::load_even(pair), static_cast<int>(least(evens - i, V::kWidth)));
-    if (odd != nullptr && i < odds)
-      V::store_first(odd + i, V::load_odd(pair), static_cast<int>(least(odds - i, V::kWidth)));
+  for (; 2 * (i + V::kWidth) <= to; i += V::kWidth) {
+    V::store(even + i, V::load_even(row + 2 * i));
+    if (odd != nullptr) V::store(odd + i, V::load_odd(row + 2 * i));
+  }
+  for (; i < evens; ++i) {
+    even[i] = row[2 * i];
+    if (odd != nullptr && i < odds) odd[i] = row[2 * i + 1];
   }
   if (to < a.width) return;
   for (i = evens; i < a.phase_pitch; ++i) even[i] = 0;
@@ -55,7 +57,10 @@ void split_whole_row(const SplitArgs& a, const float* row, float* even, float* o
 template <class V>
 void split_image(const SplitArgs& a) {
   const std::int64_t first = a.begin / a.pitch;
-  const bool overrun_fits = (a.phase_pitch + V::kWidth - 1) / V::kWidth * V::kWidth <= 2 * a.phase_pitch;
+  const auto whole = [](std::int64_t slots) { return (slots + V::kWidth - 1) / V::kWidth * V::kWidth; };
+  // A whole row in whole vectors reaches no further than the next row of its parity, in reading and in writing.
+  const bool reach_fits =
+      whole(a.phase_pitch) <= 2 * a.phase_pitch && 2 * whole((a.width + 1) / 2) <= 2 * a.pitch + a.width;
   for (std::int64_t y = first; y < a.rows && y * a.pitch < a.end; ++y) {
     if (a.even_only && y % 2 == 1) continue;
     const std::int64_t from = y == first ? a.begin - y * a.pitch : 0, to = least(a.width, a.end - y * a.pitch);
@@ -64,7 +69,7 @@ void split_image(const SplitArgs& a) {
     float* const odd = a.even_only ? nullptr : even + a.phase_stride;
     // What is written behind a row is written again by the next one of its parity, if this share has that.
     const bool next_follows = y + 2 < a.rows && a.end - (y + 2) * a.pitch >= a.width;
-    if (from == 0 && to == a.width && next_follows && overrun_fits)
+    if (from == 0 && to == a.width && next_follows && reach_fits)
       split_whole_row<V>(a, a.image + y * a.pitch, even, odd);
     else
       split_row<V>(a, a.image + y * a.pitch, from, to, even, odd);
