@@ -27,11 +27,7 @@ constexpr KernelInfo tile(std::string_view name, Isa isa, int rows, int cols, Sp
 }
 
 constexpr KernelInfo slices(std::string_view name, Isa isa, int cols, SpmmFn run) {
-  KernelInfo row = tile(name, isa, 64, cols, run);
-  row.layout = PackedLayout::kSlices;
-  row.x_in_place = false;
-  row.cost = {.efficiency = slice_efficiency(cols / lanes_of(isa)), .unit_ns = 0, .tile_ns = 400};
-  return row;
+  return as_slices(tile(name, isa, 64, cols, run), cols / lanes_of(isa));
 }
 
 constexpr KernelInfo vector(std::string_view name, Isa isa, int step, int rows, SpmmFn run) {

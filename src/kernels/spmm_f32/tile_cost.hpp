@@ -6,6 +6,8 @@
 
 #include <espalier/cpu.hpp>
 
+#include "kernels/kernel_info.hpp"
+
 namespace espalier::kernels {
 
 constexpr int vector_bytes(Isa isa) { return isa == Isa::kScalar ? 16 : (isa == Isa::kAvx2 ? 32 : 64); }
@@ -23,5 +25,13 @@ constexpr double tile_efficiency(Isa isa, int rows, int vectors) {
 
 // Each multiply-add loads its own X; a step of 4 rows loads 4 weights and their columns beside (slices.hpp).
 constexpr double slice_efficiency(int vectors) { return 0.66 * vectors / (vectors + 1.25); }
+
+// A row of the table for tiles, made one for slices of single weights.
+constexpr KernelInfo as_slices(KernelInfo tile, int vectors) {
+  tile.layout = PackedLayout::kSlices;
+  tile.x_in_place = false;
+  tile.cost = {.efficiency = slice_efficiency(vectors), .unit_ns = 0, .tile_ns = 400};
+  return tile;
+}
 
 }  // namespace espalier::kernels
