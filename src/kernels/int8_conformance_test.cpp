@@ -16,6 +16,7 @@
 #include "kernels/packed_tiles.hpp"
 #include "kernels/reference.hpp"
 #include "kernels/testing/kernel_support.hpp"
+#include "kernels/testing/random_blocks.hpp"
 
 namespace espalier::kernels {
 namespace {
@@ -28,28 +29,14 @@ float random_byte(int least, std::mt19937& random) {
   return static_cast<float>(least + (random() % 2 == 0 ? value : (value < 128 ? 0 : 255)));
 }
 
-BlockSparse random_blocks(std::int64_t rows, std::int64_t cols, Block block, double density, std::mt19937& random) {
-  BlockSparse w{rows, cols, block, {}, {}, {}};
-  std::vector<std::int64_t> starts{0}, columns;
-  std::uniform_real_distribution<double> uniform(0, 1);
-  for (std::int64_t row = 0; row < w.block_rows(); ++row) {
-    for (std::int64_t column = 0; column < w.block_columns(); ++column)
-      if ((density >= 1 || row % 3 != 1) && uniform(random) < density) columns.push_back(column);
-    starts.push_back(static_cast<std::int64_t>(columns.size()));
-  }
-  w.row_starts = IndexArray::of(starts);
-  w.block_cols = IndexArray::of(columns);
-  w.values = Tensor(DType::kF32, {w.kept_blocks(), block.rows, block.cols});
-  for (float& value : w.values.values<float>()) value = random_byte(-128, random);
-  return w;
-}
+float random_weight(std::mt19937& random) { return random_byte(-128, random); }
 
 // Values are not zero where a ragged group's positions lie past the last column.
 NmSparse random_nm(std::int64_t rows, std::int64_t cols, std::mt19937& random) {
   NmSparse w{rows, cols, {2, 4, 1}, {}, {}};
   w.values = Tensor(DType::kF32, {rows, w.groups() * 2});
   w.positions = Tensor(DType::kU8, {rows, w.groups() * 2});
-  for (float& value : w.values.values<float>()) value = random_byte(-128, random);
+  for (float& value : w.values.values<float>()) value = random_weight(random);
   const auto positions = w.positions.values<std::uint8_t>();
   for (std::size_t i = 0; i < positions.size(); i += 2) {
     positions[i] = static_cast<std::uint8_t>(random() % 3);
@@ -287,7 +274,7 @@ class Int8Conformance : public ::testing::TestWithParam<const KernelInfo*> {
       expect_reference(c, e, 0, m);
     } else {
       if (block.rows == 0) block = blocks()[0];
-      Case<BlockSparse> c(random_blocks(m, k, block, density, random_), n, x, random_);
+      Case<BlockSparse> c(random_blocks(m, k, block, density, random_, random_weight), n, x, random_);
       run_kernel(kernel(), c, part_cols, e);
       expect_reference(c, e, 0, m);
     }
@@ -332,7 +319,8 @@ TEST_P(Int8Conformance, PartsAlongKAndSubRanges) {
   }
   for (const Block block : blocks()) {
     const std::int64_t m = 5 * block.rows - (block.rows > 1 ? 1 : 0), n = vector_only() ? 1 : 37;
-    Case<BlockSparse> c(random_blocks(m, 301, block, 0.5, random_), n, {.is_signed = true, .zero = 5}, random_);
+    Case<BlockSparse> c(random_blocks(m, 301, block, 0.5, random_, random_weight), n, {.is_signed = true, .zero = 5},
+                        random_);
     const std::int64_t strips = (m + kernel().tile_rows - 1) / kernel().tile_rows;
     run_kernel(kernel(), c, 64, kSums, {1, strips - 1});
     expect_reference(c, kSums, kernel().tile_rows, (strips - 1) * kernel().tile_rows);

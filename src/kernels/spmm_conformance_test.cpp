@@ -21,6 +21,7 @@
 #include "kernels/packed_tiles.hpp"
 #include "kernels/reference.hpp"
 #include "kernels/testing/kernel_support.hpp"
+#include "kernels/testing/random_blocks.hpp"
 
 namespace espalier::kernels {
 namespace {
@@ -28,25 +29,6 @@ namespace {
 constexpr float kCanary = 12345.25F;
 
 float rounded_to(DType type, float value) { return type == DType::kBf16 ? static_cast<float>(bf16(value)) : value; }
-
-// Every third block row is empty unless everything is kept. Values of `type`, held as f32.
-BlockSparse random_blocks(std::int64_t rows, std::int64_t cols, Block block, double density, DType type,
-                          std::mt19937& random) {
-  BlockSparse w{rows, cols, block, {}, {}, {}};
-  std::vector<std::int64_t> starts{0}, columns;
-  std::uniform_real_distribution<double> uniform(0, 1);
-  for (std::int64_t row = 0; row < w.block_rows(); ++row) {
-    for (std::int64_t column = 0; column < w.block_columns(); ++column)
-      if ((density >= 1 || row % 3 != 1) && uniform(random) < density) columns.push_back(column);
-    starts.push_back(static_cast<std::int64_t>(columns.size()));
-  }
-  w.row_starts = IndexArray::of(starts);
-  w.block_cols = IndexArray::of(columns);
-  w.values = Tensor(DType::kF32, {w.kept_blocks(), block.rows, block.cols});
-  std::uniform_real_distribution<float> weight(-1, 1);
-  for (float& value : w.values.values<float>()) value = rounded_to(type, weight(random));
-  return w;
-}
 
 struct Shape3 {
   std::int64_t m, k, n;
@@ -213,7 +195,9 @@ class SpmmConformance : public ::testing::TestWithParam<const KernelInfo*> {
     if (const std::string reason = testing_reason_to_skip(kernel()); !reason.empty()) GTEST_SKIP() << reason;
   }
   BlockSparse random_w(std::int64_t rows, std::int64_t cols, Block block, double density) {
-    return random_blocks(rows, cols, block, density, kernel().weights, random_);
+    std::uniform_real_distribution<float> weight(-1, 1);
+    return kernels::random_blocks(rows, cols, block, density, random_,
+                                  [&](std::mt19937& random) { return rounded_to(kernel().weights, weight(random)); });
   }
   const KernelInfo& kernel() const { return *GetParam(); }
   bool vector_only() const { return kernel().op == Op::kSpmv; }
